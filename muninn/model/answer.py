@@ -1,0 +1,213 @@
+"""The answers of the tools, field by field. Output schemas are made from these classes.
+
+Fields that default to None and are listed in ``OMIT`` are left out of the JSON when they are None; every other
+None is sent as ``null``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .change import Warn
+
+OMIT = frozenset({"source_hash", "start_line", "end_line", "next_line", "query_note", "diff", "plans", "explain"})
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    path: str
+    title: str
+    source_hash: str
+    score: float
+    snippet: str
+    start_line: int
+    end_line: int
+    type: str | None
+    status: str | None
+    date: str | None
+    tags: tuple[str, ...]
+    explain: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer of ``search``."""
+
+    hits: tuple[Hit, ...]
+    engine: Literal["bm25", "hybrid", "scan"]
+    reranked: Literal["yes", "no", "off", "loading", "timeout", "failed"]
+    degraded: bool
+    confidence: Literal["high", "medium", "low", "none"]
+    more: bool
+    index_age_s: float | None
+    query_note: str | None = None
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    path: str
+    hash: str | None
+    content: str
+    encoding: Literal["utf-8", "base64"]
+    size: int
+    lines: int
+    title: str
+    frontmatter: dict[str, Any] | None
+    complete: bool
+    current: bool
+    private: bool
+    source_hash: str | None = None
+    start_line: int | None = None
+    end_line: int | None = None
+    next_line: int | None = None
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry of ``list``."""
+
+    path: str
+    kind: Literal["note", "attachment", "folder"]
+    title: str | None
+    size: int | None
+    source_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    entries: tuple[Row, ...]
+    next_cursor: str | None
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A link as written. ``path`` is None where it leads nowhere."""
+
+    target: str
+    path: str | None
+    line: int
+    kind: Literal["wikilink", "embed", "markdown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Backlink:
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    target: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    outgoing: int
+    backlinks: int
+    broken: int
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The answer of ``links``."""
+
+    outgoing: tuple[Outgoing, ...]
+    backlinks: tuple[Backlink, ...]
+    broken: tuple[Broken, ...]
+    totals: Totals
+    next_cursor: str | None
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    path: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The answer of ``write``, ``edit``, ``archive`` and ``restore``."""
+
+    state: Literal["committed", "dry_run", "pending", "replayed"]
+    path: str
+    hash: str | None
+    previous_hash: str | None
+    changes: tuple[ChangeRow, ...]
+    event: str | None
+    pending_id: str | None
+    contract_version: str
+    diff: str | None = None
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    event: str
+    at: str
+    client: str | None
+    kind: str
+    before: str
+    after: str
+    before_kept: bool
+    after_kept: bool
+    reason: str | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryAnswer:
+    events: tuple[EventRow, ...]
+    next_cursor: str | None
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    pending_id: str
+    path: str
+    state: Literal["committed", "superseded", "pending"]
+    landed: tuple[str, ...]
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The answer of ``recover``: one plan with an id, the client's list without."""
+
+    pending_id: str | None
+    state: Literal["committed", "superseded", "pending"] | None
+    landed: tuple[str, ...] = ()
+    plans: tuple[PlanRow, ...] | None = None
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContractAnswer:
+    version: str
+    digest: str
+    rules: tuple[dict[str, Any], ...]
+    limits: dict[str, Any]
+    folder_index: str | None
+    private: tuple[str, ...]
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    vault: dict[str, Any]
+    index: dict[str, Any]
+    ledger: dict[str, Any]
+    backup: dict[str, Any]
+    pending: tuple[PlanRow, ...]
+    exchange: bool
+    undoable: float
+    versions: dict[str, Any]
+    client: dict[str, Any]
+    warnings: tuple[Warn, ...] = field(default=())
