@@ -1,0 +1,356 @@
+"""The ledger: what is kept stays, history tells it, and a broken ledger says so at use."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from ledger import Entry, Ledger, Terms, verify
+from ledger import file as files
+from muninn.model import seams
+from muninn.model.change import Change, Kind, Request
+from muninn.model.content import MISSING, Basis, ContentHash
+from muninn.model.errors import LedgerUnavailableError
+from tests.conftest import at, breaking, path
+
+A, B, C = b"a\n", b"b\n", b"c\n"
+
+
+def h(content: bytes) -> ContentHash:
+    return ContentHash.of(content)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Ledger]:
+    made = Ledger(tmp_path / "ledger.db")
+    made.belong_to("0" * 32)
+    yield made
+    seams.arm(None)
+    made.close()
+
+
+def keep(
+    book: Ledger,
+    name: str,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    client: str | None = "ada",
+    page: tuple[bytes, bytes] | None = None,
+    request: Request | None = None,
+    reason: str | None = None,
+) -> Entry:
+    """Open a plan for one path, with its folder's page as a second change where one is given."""
+    was: Basis = MISSING if before is None else h(before)
+    becomes: Basis = MISSING if after is None else h(after)
+    kind = Kind.CREATE if before is None else Kind.ARCHIVE if after is None else Kind.OVERWRITE
+    changes = [Change(path(name), was, becomes, 0o644)]
+    if page is not None:
+        changes.append(Change(path("index.md"), h(page[0]), h(page[1]), 0o644))
+    contents = {h(content): content for content in (before, after, *(page or ())) if content is not None}
+    number = book.head()[0] + len(book.rows(0, 10_000))
+    terms = Terms(client, kind, path(name), was, becomes, f"pn-{number}", "1", reason, "why", request)
+    return book.open_entry(terms, changes, contents)
+
+
+def done(book: Ledger, entry: Entry) -> str:
+    event = book.settle(entry, "committed", [change.path for change in entry.changes])
+    assert event is not None
+    return event
+
+
+def test_a_new_ledger_is_bound_once(book: Ledger, tmp_path: Path) -> None:
+    assert book.vault_id == "0" * 32
+    book.belong_to("1" * 32)
+    assert book.vault_id == "0" * 32
+    assert (tmp_path / "ledger.db").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("table", ["rows", "changes", "ends", "requests", "pendings", "blobs"])
+@pytest.mark.parametrize("verb", ["UPDATE {} SET seq = seq", "DELETE FROM {}"])
+def test_every_table_is_append_only(book: Ledger, tmp_path: Path, table: str, verb: str) -> None:
+    done(book, keep(book, "a.md", None, A, request=Request("r", "d")))
+    statement = verb.format(table).replace("seq = seq", "id = id" if table == "blobs" else "seq = seq")
+    with sqlite3.connect(tmp_path / "ledger.db") as other, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        other.execute(statement)
+    other.close()
+
+
+def test_a_plan_is_open_until_it_is_settled(book: Ledger) -> None:
+    entry = keep(book, "a.md", None, A, request=Request("r", "d"))
+    assert (entry.state, book.head()[:2]) == ("pending", (0, 1))
+    assert book.open_entries() == [entry] == [book.entry(entry.terms.pending_id)]
+    event = done(book, entry)
+    settled = book.entry(entry.terms.pending_id)
+    assert settled is not None
+    assert (settled.state, settled.event, settled.landed) == ("committed", event, ("a.md",))
+    assert (book.head()[:2], book.open_entries()) == ((1, 0), [])
+    assert settled.terms == entry.terms
+
+
+def test_open_plans_come_oldest_first_and_cost_nothing_where_there_are_none(book: Ledger) -> None:
+    entries = [keep(book, f"{n}.md", None, A) for n in range(4)]
+    done(book, entries[1])
+    assert [entry.seq for entry in book.open_entries()] == [entries[n].seq for n in (0, 2, 3)]
+    for n in (0, 2, 3):
+        done(book, entries[n])
+    asked: list[str] = []
+    book._file.reader().exec_trace = lambda cursor, sql, values: asked.append(sql) or True
+    assert book.open_entries() == []
+    assert len(asked) == 1
+    assert "LIMIT 1" in asked[0]
+
+
+def test_a_plan_is_ended_once(book: Ledger) -> None:
+    entry = keep(book, "a.md", None, A)
+    done(book, entry)
+    with pytest.raises(LedgerUnavailableError):
+        done(book, entry)
+    assert book.head()[:2] == (1, 0)
+
+
+def test_kept_bytes_come_back(book: Ledger) -> None:
+    big = bytes(range(256)) * 5000
+    done(book, keep(book, "a.md", b"", big))
+    assert (book.content(h(big)), book.content(h(b""))) == (big, b"")
+    assert book.keeps(h(b""))
+    assert (book.content(h(C)), book.keeps(h(C))) == (None, False)
+
+
+def test_history_is_newest_first_and_paged(book: Ledger) -> None:
+    steps = [(None, A), (A, B), (B, None), (None, A)]
+    events = [done(book, keep(book, "a.md", before, after)) for before, after in steps]
+    done(book, keep(book, "b.md", None, A))
+    found = book.history(path("a.md"), None, 10)
+    assert [event.id for event in found] == events[::-1]
+    assert [(event.kind, event.client, event.note) for event in found][1] == (Kind.ARCHIVE, "ada", "why")
+    assert [(event.before, event.after) for event in found][-1] == (MISSING, h(A))
+    first = book.history(path("a.md"), None, 3)
+    rest = book.history(path("a.md"), first[-1].seq, 3)
+    assert [event.id for event in (*first, *rest)] == events[::-1]
+    assert book.history(path("none.md"), None, 3) == []
+
+
+def test_the_page_knows_the_event_as_one_of_its_index(book: Ledger) -> None:
+    event = done(book, keep(book, "a.md", None, A, page=(B, C), reason="superseded"))
+    (of_note,), (of_page,) = book.history(path("a.md"), None, 9), book.history(path("index.md"), None, 9)
+    assert of_note.id == of_page.id == event
+    assert (of_note.kind, of_page.kind, of_note.reason, of_page.reason) == (
+        Kind.CREATE,
+        Kind.INDEX,
+        "superseded",
+        None,
+    )
+    assert book.head()[0] == 1
+
+
+def test_refused_and_open_plans_are_no_history(book: Ledger) -> None:
+    entry = keep(book, "a.md", None, A)
+    assert book.settle(entry, "refused", ()) is None
+    keep(book, "a.md", None, B)
+    assert book.history(path("a.md"), None, 9) == []
+    assert book.head()[:2] == (0, 1)
+
+
+def test_a_superseded_plan_is_history_where_it_landed(book: Ledger) -> None:
+    event = book.settle(keep(book, "a.md", None, A, page=(B, C)), "superseded", [path("a.md")])
+    assert [found.id for found in book.history(path("a.md"), None, 9)] == [event]
+    assert book.history(path("index.md"), None, 9) == []
+    assert book.settle(keep(book, "a.md", A, B), "superseded", ()) is None
+
+
+def test_bytes_found_in_the_way_are_kept_with_the_end(book: Ledger) -> None:
+    book.settle(keep(book, "a.md", None, A), "refused", (), found={h(C): C})
+    assert book.content(h(C)) == C
+
+
+def test_revisions_are_kept_bytes_of_this_path_by_hash_or_event(book: Ledger) -> None:
+    first = done(book, keep(book, "a.md", None, A))
+    second = done(book, keep(book, "a.md", A, B))
+    other = done(book, keep(book, "b.md", C, None))
+    a = path("a.md")
+    assert book.revision(a, h(A)) == (h(A), 0o644)
+    assert book.revision(a, h(B)) == (h(B), 0o644)
+    assert book.revision(a, second) == (h(A), 0o644)
+    assert book.revision(path("b.md"), other) == (h(C), 0o644)
+    for nothing in (first, other, h(C), h(b"never"), "", "ev-", "ev-1-x", "ev-²-x", f"ev-{'9' * 30}-x", second + "0", "x"):
+        assert book.revision(a, nothing) is None
+
+
+def test_an_event_id_is_bound_to_the_chain(book: Ledger) -> None:
+    done(book, keep(book, "a.md", None, A))
+    event = done(book, keep(book, "a.md", A, B))
+    seq = event.split("-")[1]
+    assert book.revision(path("a.md"), f"ev-{seq}-{'0' * 12}") is None
+
+
+def test_plans_that_a_start_settled_are_listed_newest_first(book: Ledger) -> None:
+    for number, client in enumerate(["ada", "ada", "ben", "ada"]):
+        entry = keep(book, f"{number}.md", None, A, client=client)
+        book.settle(entry, "committed", [path(f"{number}.md")], at_start=number != 1)
+    assert [entry.terms.path for entry in book.settled_at_start("ada", 10)] == ["3.md", "0.md"]
+    assert [entry.terms.path for entry in book.settled_at_start("ada", 1)] == ["3.md"]
+
+
+def test_requests_belong_to_a_client_and_refused_ones_are_not_kept(book: Ledger) -> None:
+    book.settle(keep(book, "a.md", None, A, request=Request("r", "one")), "refused", ())
+    assert book.request("ada", "r") is None
+    entry = keep(book, "a.md", None, A, request=Request("r", "two"))
+    found = book.request("ada", "r")
+    assert found is not None
+    assert (found.seq, found.terms.request) == (entry.seq, Request("r", "two"))
+    assert book.request("ben", "r") is None
+
+
+def test_rows_are_exported_with_their_changes(book: Ledger) -> None:
+    done(book, keep(book, "a.md", None, A))
+    rows = book.rows(0, 10)
+    assert [row["kind"] for row in rows] == ["vault", "plan", "end"]
+    assert rows[1]["changes"] == [{"path": "a.md", "before": "missing", "after": h(A), "mode": 0o644}]
+    assert [row["seq"] for row in book.rows(1, 1)] == [2]
+    assert rows[-1]["chain"] == book.head()[2]
+
+
+@pytest.mark.parametrize("point", ["ledger.commit", "ledger.settle"])
+def test_a_full_disk_is_said_and_undoes_the_whole_transaction(book: Ledger, tmp_path: Path, point: str) -> None:
+    entry = keep(book, "a.md", None, A)
+    before = book.rows(0, 99)
+    at(point, breaking(errno.ENOSPC))
+    with pytest.raises(LedgerUnavailableError, match="No space left"):
+        keep(book, "b.md", None, C) if point == "ledger.commit" else done(book, entry)
+    assert book.rows(0, 99) == before
+    assert not book.keeps(h(C))
+    done(book, entry)
+    assert verify(tmp_path / "ledger.db").faults == ()
+
+
+def test_sqlites_own_full_disk_is_said(book: Ledger) -> None:
+    with book._file.transaction("grow") as writer:
+        pages = writer.execute("PRAGMA page_count").fetchone()
+    assert pages is not None
+    book._file._ready().execute(f"PRAGMA max_page_count = {pages[0]}")
+    noise = b"".join(h(bytes([n])).encode() for n in range(250)) * 40
+    with pytest.raises(LedgerUnavailableError, match="disk is full"):
+        keep(book, "a.md", None, noise[::-1] + noise.swapcase() + bytes(range(256)) * 9000)
+
+
+def test_a_ledger_that_another_process_holds_is_said(
+    book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "BUSY_MS", 50)
+    quick = Ledger(tmp_path / "ledger.db")
+    other = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerUnavailableError, match="another process holds it"):
+        keep(quick, "a.md", None, A)
+    assert quick.vault_id == "0" * 32
+    other.execute("ROLLBACK")
+    other.close()
+    keep(quick, "a.md", None, A)
+    quick.close()
+
+
+@pytest.mark.parametrize("content", [b"no database at all\n" * 500, b"SQLite format 3\x00" + b"\xff" * 5000])
+def test_a_garbage_file_is_said_at_use(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "ledger.db"
+    file.write_bytes(content)
+    book = Ledger(file)
+    for use in (lambda: book.vault_id, book.head, lambda: book.content(h(A)), lambda: keep(book, "a.md", None, A)):
+        with pytest.raises(LedgerUnavailableError):
+            use()
+    assert file.read_bytes() == content
+    assert verify(file).faults
+    book.close()
+
+
+def test_a_ledger_of_a_later_schema_is_refused(book: Ledger, tmp_path: Path) -> None:
+    book.close()
+    with sqlite3.connect(tmp_path / "ledger.db") as other:
+        other.execute(f"PRAGMA user_version = {files.VERSION + 1}")
+    other.close()
+    later = Ledger(tmp_path / "ledger.db")
+    for _ in range(2):
+        with pytest.raises(LedgerUnavailableError, match="update Muninn"):
+            later.head()
+    assert later._file._all == []
+
+
+def test_a_ledger_that_comes_back_is_used_again(tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "home" / "ledger.db")
+    with pytest.raises(LedgerUnavailableError):
+        book.head()
+    (tmp_path / "home").mkdir()
+    book.belong_to("0" * 32)
+    assert book.vault_id == "0" * 32
+    book.close()
+
+
+def test_damaged_bytes_are_not_handed_out(book: Ledger, tmp_path: Path) -> None:
+    done(book, keep(book, "a.md", None, A))
+    with sqlite3.connect(tmp_path / "ledger.db") as other:
+        other.execute("DROP TRIGGER blobs_stay")
+        other.execute("UPDATE blobs SET packed = ?", (b"rot",))
+    other.close()
+    with pytest.raises(LedgerUnavailableError, match="damaged"):
+        book.content(h(A))
+
+
+_WRITE = """
+import pathlib, sys
+from ledger import Ledger, Terms
+from muninn.model.change import Change, Kind
+from muninn.model.content import MISSING, ContentHash, NotePath
+book = Ledger(pathlib.Path(sys.argv[1]))
+book.belong_to("0" * 32)
+for line in sys.stdin:
+    content = line.encode()
+    digest, path = ContentHash.of(content), NotePath("other.md")
+    terms = Terms("ben", Kind.CREATE, path, MISSING, digest, "pn-other-" + line.strip(), "1")
+    entry = book.open_entry(terms, [Change(path, MISSING, digest)], {digest: content})
+    book.settle(entry, "committed", [path])
+    print(book.head()[0], flush=True)
+"""
+
+
+def test_two_processes_keep_one_chain(book: Ledger, tmp_path: Path) -> None:
+    file = tmp_path / "ledger.db"
+    root = str(Path(__file__).resolve().parents[2])
+    command = [sys.executable, "-P", "-c", _WRITE, str(file)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env={"PYTHONPATH": root}
+    ) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        for number in range(1, 6):
+            done(book, keep(book, f"{number}.md", None, A))
+            other.stdin.write(f"{number}\n")
+            assert int(other.stdout.readline()) == 2 * number == book.head()[0]
+        other.stdin.close()
+    verdict = verify(file)
+    assert (verdict.faults, verdict.events, verdict.head) == ((), 10, book.head()[2])
+
+
+def test_processes_that_start_at_once_make_one_ledger(tmp_path: Path) -> None:
+    root = str(Path(__file__).resolve().parents[2])
+    command = [sys.executable, "-P", "-c", _WRITE, str(tmp_path / "ledger.db")]
+    started = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, text=True, env={"PYTHONPATH": root}) for _ in range(4)
+    ]
+    for process in started:
+        process.communicate("")
+        assert process.returncode == 0
+    verdict = verify(tmp_path / "ledger.db")
+    assert (verdict.faults, verdict.rows) == ((), 1)
+
+
+def test_sqlite_keeps_what_was_committed_through_a_power_cut(book: Ledger) -> None:
+    reader: apsw.Connection = book._file.reader()
+    assert reader.pragma("synchronous") == 2
+    assert reader.pragma("journal_mode") == "wal"
