@@ -1,0 +1,170 @@
+"""Ask one shelf a question: the notes that match best, by BM25 over weighted columns, daily logs at half.
+
+Retired notes and whatever the filters rule out never come near a score. The statement touches no table but ``terms``
+until the best are chosen: whether a note is a log or retired stands in its row's id.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import apsw
+
+from muninn.model.content import NotePath
+
+from .fields import LOG, RETIRED, WEIGHTS, Facts
+from .question import Plan, Question, plan
+from .rows import Facet
+from .store import one
+
+MOST_COUNTED: Final = 1_000
+_WIDEN: Final = 4
+
+_SCORE: Final = f"-bm25(terms, {', '.join(map(str, WEIGHTS))}) * (CASE WHEN rowid & {LOG} THEN 0.5 ELSE 1.0 END)"
+_FACTS: Final = "docs.id, docs.path, hash, title, type, status, date, day, tags, body"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a note must be to be a hit. Words are compared without case; ``folder`` is a path, ``""`` for all."""
+
+    folder: str = ""
+    type: str | None = None
+    status: str | None = None
+    tags: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+    with_retired: bool = False
+    """Whether retired notes may be hits: the status asked for is one of theirs."""
+
+    @property
+    def empty(self) -> bool:
+        return not (self.folder or self.type or self.status or self.tags or self.since or self.until)
+
+    def fit(self, path: str, facts: Facts) -> bool:
+        """Whether a note is one that is asked for."""
+        facets = {str(Facet("tag", tag)) for tag in facts.tags}
+        facets.add(str(Facet("type", facts.type or "")))
+        facets.add(str(Facet("status", facts.status or "")))
+        return (
+            (self.with_retired or not facts.flags & RETIRED)
+            and (not self.folder or path.startswith(self.folder + "/"))
+            and all(facet in facets for facet in self._facets())
+            and (self.since is None or facts.day >= self.since)
+            and (self.until is None or facts.day <= self.until)
+        )
+
+    def _facets(self) -> list[str]:
+        wanted = [Facet("tag", tag) for tag in self.tags]
+        wanted += [Facet("type", self.type)] if self.type is not None else []
+        wanted += [Facet("status", self.status)] if self.status is not None else []
+        return [str(facet) for facet in wanted]
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """The same as SQL over ``docs``."""
+        clauses: list[str] = []
+        values: list[Any] = []
+        if self.folder:
+            clauses.append("path >= ? AND path < ?")
+            values += [self.folder + "/", self.folder + "0"]
+        for facet in self._facets():
+            clauses.append("instr(filters, ?)")
+            values.append(facet)
+        for bound, sign in ((self.since, ">="), (self.until, "<=")):
+            if bound is not None:
+                clauses.append(f"day {sign} ?")
+                values.append(bound)
+        return " AND ".join(clauses), values
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A note that matches, as the index knows it. ``score`` is BM25 with the log factor; higher is better."""
+
+    path: NotePath
+    hash: str
+    score: float
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """One shelf's answer, best first. ``more``: further notes match. ``retired``: how many were left out as such."""
+
+    rows: tuple[Candidate, ...]
+    more: bool
+    retired: int
+    plan: Plan
+    notes: int
+
+
+def ask(
+    connection: apsw.Connection, question: Question, filters: Filters, sees: Callable[[str], bool], want: int
+) -> Candidates:
+    """The ``want`` best notes that the filters fit and that ``sees`` lets through."""
+    notes = _count_notes(connection)
+    planned = plan(question, connection, notes)
+    if planned.expression is None:
+        return Candidates((), False, 0, planned, notes)
+    rows: list[Candidate] = []
+    size, found = want + 1, 0
+    while True:
+        rows, found = [], 0
+        for row in _best(connection, planned.expression, filters, size):
+            found += 1
+            if sees(row[1]):
+                rows.append(_candidate(row))
+        if len(rows) > want or found < size:
+            break
+        size *= _WIDEN
+    retired = 0 if filters.with_retired else _retired(connection, planned.expression, filters, sees)
+    return Candidates(tuple(rows[:want]), len(rows) > want, retired, planned, notes)
+
+
+def _best(connection: apsw.Connection, expression: str, filters: Filters, size: int) -> Iterator[tuple[Any, ...]]:
+    where = ""
+    values: list[Any] = []
+    if not filters.with_retired:
+        where = f" AND NOT rowid & {RETIRED}"
+    if not filters.empty:
+        condition, values = filters.condition()
+        where += f" AND rowid IN (SELECT id FROM docs WHERE {condition})"
+    best = f"SELECT rowid AS row, {_SCORE} AS score FROM terms WHERE terms MATCH ?{where} ORDER BY score DESC LIMIT ?"
+    sql = f"SELECT {_FACTS}, score FROM ({best}) JOIN docs ON docs.id = row ORDER BY score DESC, docs.path"
+    return iter(connection.execute(sql, (expression, *values, size)))
+
+
+def _candidate(row: tuple[Any, ...]) -> Candidate:
+    row_id, path, digest, title, kind, status, date, day, tags, body, score = row
+    labels = tuple(json.loads(tags)) if tags != "[]" else ()
+    return Candidate(
+        NotePath(path),
+        digest.hex(),
+        score,
+        Facts(title, kind, status, date, day, labels, row_id & (LOG | RETIRED), body),
+    )
+
+
+def _retired(connection: apsw.Connection, expression: str, filters: Filters, sees: Callable[[str], bool]) -> int:
+    """How many retired notes match, of those that the client may see."""
+    if one(connection, f"SELECT 1 FROM docs WHERE id & {RETIRED} LIMIT 1") is None:
+        return 0
+    where = ""
+    values: list[Any] = []
+    if not filters.empty:
+        condition, values = filters.condition()
+        where = f" AND {condition}"
+    sql = (
+        f"SELECT path FROM docs WHERE id IN (SELECT rowid FROM terms WHERE terms MATCH ? AND rowid & {RETIRED}){where}"
+        f" LIMIT {MOST_COUNTED}"
+    )
+    return sum(1 for (path,) in connection.execute(sql, (expression, *values)) if sees(path))
+
+
+def _count_notes(connection: apsw.Connection) -> int:
+    """How many notes there are; every note's row is in ``words`` under the term that all carry, or nearly."""
+    found = one(connection, "SELECT max(id) FROM docs")[0]
+    return 0 if found is None else found >> 2

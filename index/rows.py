@@ -1,0 +1,126 @@
+"""Digests into rows and out again: the statements that change an index, each inside somebody's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from muninn.model.content import NotePath, same_name
+from muninn.model.listing import Stamp
+
+from .fields import COLUMNS, FLAG_BITS, Digest, name_key
+from .store import one
+
+NO_STAMP = 0
+"""Stands for a note that was read without a look at its file's stamp: the next scan reads it again."""
+
+_INSERT_TERMS = f"INSERT INTO terms(rowid, {', '.join(COLUMNS)}) VALUES(?{', ?' * len(COLUMNS)})"
+
+
+def stamp_number(stamp: Stamp) -> int:
+    """A stamp as one whole number. Two stamps fall together about once in 2^61."""
+    return hash((stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode)) or 1
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """How a filter's value is written in a row: one kind of value, folded."""
+
+    kind: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"\n{self.kind}:{same_name(self.value)}\n"
+
+
+def put(connection: apsw.Connection, digest: Digest, stamp: int, *, new_words: bool) -> bool:
+    """Write a note in place of what was there under its path. False where only its file's stamp had changed.
+
+    With ``new_words`` words that the vault did not know are added to the list of words at once.
+    """
+    row = one(connection, "SELECT id, hash, day FROM docs WHERE path=?", (digest.path,))
+    raw_hash = bytes.fromhex(digest.hash)
+    flags = digest.facts.flags
+    if row is not None and row[1] == raw_hash and row[0] & ((1 << FLAG_BITS) - 1) == flags:
+        connection.execute("UPDATE docs SET stamp=?, day=? WHERE id=?", (stamp, digest.facts.day, row[0]))
+        return False
+    if row is None:
+        connection.execute("DELETE FROM files WHERE path=?", (digest.path,))
+        number = (one(connection, "SELECT coalesce(max(id), 0) FROM docs")[0] >> FLAG_BITS) + 1
+    else:
+        _forget(connection, row[0])
+        number = row[0] >> FLAG_BITS
+    _insert(connection, digest, stamp, number << FLAG_BITS | flags, raw_hash)
+    if new_words:
+        _learn(connection, digest)
+    return True
+
+
+def drop(connection: apsw.Connection, path: str) -> bool:
+    """Take a note out; whether it was there."""
+    row = one(connection, "SELECT id FROM docs WHERE path=?", (path,))
+    if row is not None:
+        _forget(connection, row[0])
+    return row is not None
+
+
+def put_file(connection: apsw.Connection, path: NotePath) -> None:
+    """Note the name of a file that links may lead to and whose text is not searched."""
+    connection.execute("INSERT OR REPLACE INTO files VALUES(?, ?)", (path, name_key(path.name)))
+
+
+def drop_files(connection: apsw.Connection, paths: Iterable[str]) -> None:
+    """Forget such names."""
+    connection.executemany("DELETE FROM files WHERE path=?", [(path,) for path in paths])
+
+
+def count_words(connection: apsw.Connection) -> None:
+    """Count anew in how many notes each word stands."""
+    connection.execute("DELETE FROM words")
+    connection.execute("INSERT INTO words SELECT term, doc FROM vocabulary")
+
+
+def note_meta(connection: apsw.Connection, key: str, value: int) -> None:
+    """Keep a number beside the notes."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
+
+
+def _forget(connection: apsw.Connection, row_id: int) -> None:
+    connection.execute("DELETE FROM terms WHERE rowid=?", (row_id,))
+    connection.execute("DELETE FROM links WHERE source=?", (row_id,))
+    connection.execute("DELETE FROM aliases WHERE source=?", (row_id,))
+    connection.execute("DELETE FROM docs WHERE id=?", (row_id,))
+
+
+def _insert(connection: apsw.Connection, digest: Digest, stamp: int, row_id: int, raw_hash: bytes) -> None:
+    facts, path = digest.facts, digest.path
+    tags = json.dumps(facts.tags, ensure_ascii=False) if facts.tags else "[]"
+    facets = [Facet("tag", tag) for tag in facts.tags]
+    facets += [Facet("type", facts.type)] if facts.type is not None else []
+    facets += [Facet("status", facts.status)] if facts.status is not None else []
+    connection.execute(
+        "INSERT INTO docs VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(row_id, path, name_key(path.name), raw_hash, stamp),
+            *(facts.title, facts.type, facts.status, facts.date, facts.day),
+            *(tags, "".join(map(str, facets)), facts.body, digest.fault),
+        ),
+    )
+    connection.execute(_INSERT_TERMS, (row_id, *digest.columns))
+    if digest.links:
+        connection.executemany(
+            "INSERT INTO links VALUES(?, ?, ?, ?, ?)",
+            [(key, row_id, line, kind, target) for key, line, kind, target in digest.links],
+        )
+    if facts.aliases:
+        connection.executemany(
+            "INSERT OR IGNORE INTO aliases VALUES(?, ?)", [(same_name(alias), row_id) for alias in facts.aliases]
+        )
+
+
+def _learn(connection: apsw.Connection, digest: Digest) -> None:
+    terms = {term for column in digest.columns for term in column.split()}
+    connection.executemany("INSERT OR IGNORE INTO words VALUES(?, 1)", [(term,) for term in terms])

@@ -1,0 +1,38 @@
+"""What the owner may set about the index, and the two hands it is given on the vault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from muninn.model.change import Sight
+from muninn.model.content import NotePath
+from muninn.model.listing import Entry, Fault
+from muninn.model.rights import Globs
+
+NO_LOGS: Final = Globs(())
+
+Walk = Callable[[], Iterator[Entry | Fault]]
+"""Every name of the vault, folder by folder. Raises VaultUnavailableError where the root is not there."""
+
+Look = Callable[[NotePath], Sight]
+"""One file. Raises OSError where it cannot be read, VaultUnavailableError where the root is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """``retired`` are statuses left out of answers; ``logs`` are paths that count half beside dated file names.
+
+    ``folder_page`` is the name of the folders' index pages, whose managed block is not searched; None is off.
+    """
+
+    retired: frozenset[str] = frozenset({"superseded", "archived", "retracted"})
+    logs: Globs = NO_LOGS
+    folder_page: str | None = "index.md"
+    language: str = "english"
+    scan_every_s: float = 20.0
+    watch: bool = True
+    degraded_scan_s: float = 5.0
+    busy_wait_s: float = 1.5
+    rehash_every_s: float = 86_400.0

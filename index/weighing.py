@@ -1,0 +1,159 @@
+"""Weigh candidates by their text as it stands in the vault, put them in order, and say how sure the answer is.
+
+Score of a note: BM25 with the log factor, times one plus nearness plus a tenth of the title's share; then seven parts
+of that to three of the best passage (SEARCH.md 3). Confidence: the share of the question, weighted by inverse document
+frequency, that the best of the top five holds, times the share of its words that the vault knows (SEARCH.md 2).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from muninn.model.change import File
+from muninn.model.content import NotePath
+from muninn.model.page import BEGIN, blank_block
+
+from .asking import Candidate, Filters
+from .fields import LOG, MOST_BYTES, Facts, read
+from .passages import Finder, Snippet, Traces, snippet, trace
+from .question import Question
+from .settings import IndexSettings, Look
+from .words import Lexicon, raw_words
+
+Confidence = Literal["high", "medium", "low", "none"]
+
+WEIGHED: Final = 15
+"""How many of the best notes are weighed by their text, whatever the limit: a larger limit only adds hits."""
+_NEAR: Final = 1.0
+_TITLE: Final = 0.1
+_SAME_TITLE: Final = 1.0
+_NOTE_SHARE: Final = 0.7
+_LOG_FACTOR: Final = 0.5
+_COPY_FACTOR: Final = 0.5
+_SHORT_QUESTION: Final = 4
+_HIGH: Final = 0.8
+_MEDIUM: Final = 0.6
+_COPY_MARK = re.compile(r" ?\([^()]*conflicted copy[^()]*\)|\.sync-conflict-[^.]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A candidate as it stands in the vault now. ``held`` are the question's words in its text, name or title."""
+
+    path: NotePath
+    hash: str
+    text: str
+    facts: Facts
+    base: float
+    traces: Traces
+    held: frozenset[int]
+    in_title: float
+    score: float = 0.0
+
+
+def see(
+    candidate: Candidate,
+    look: Look,
+    filters: Filters,
+    settings: IndexSettings,
+    finder: Finder,
+    weights: tuple[float, ...],
+) -> Weighed | None:
+    """Read a candidate again; None where it is gone, or has changed and is no answer any more."""
+    try:
+        sight = look(candidate.path)
+    except OSError:
+        return None
+    if not isinstance(sight, File):
+        return None
+    facts = candidate.facts
+    if sight.hash != candidate.hash:
+        facts = read(candidate.path, sight.content, sight.hash, sight.mtime_ns, settings).facts
+        if not filters.fit(candidate.path, facts):
+            return None
+    text = sight.content[:MOST_BYTES].decode("utf-8", "replace")
+    if settings.folder_page is not None and candidate.path.name.lower() == settings.folder_page.lower():
+        text = blank_block(text)
+    traces = trace(text, facts.body, finder, weights)
+    in_title = finder.numbers(facts.title)
+    held = traces.held | in_title | finder.numbers(candidate.path)
+    if not held and sight.hash != candidate.hash:
+        return None
+    share = sum(weights[number] for number in in_title) / (sum(weights) or 1.0)
+    return Weighed(candidate.path, sight.hash, text, facts, candidate.score, traces, held, share)
+
+
+def ordered(seen: list[Weighed], question: Question, lexicon: Lexicon) -> list[Weighed]:
+    """Best first; equal scores by path. Conflict copies come after their original."""
+    if not seen:
+        return []
+    head = [(row, _note_score(row, question, lexicon)) for row in seen[:WEIGHED]]
+    most = max(score for _, score in head) or 1.0
+    widest = max(row.traces.passage for row, _ in head) or 1.0
+    scored = [replace(row, score=_mixed(row, score / most, row.traces.passage / widest)) for row, score in head]
+    floor = min(row.score for row in scored)
+    scored += [replace(row, score=round(min(floor, _NOTE_SHARE * row.base / most), 6)) for row in seen[WEIGHED:]]
+    by_path = {row.path: row for row in scored}
+    return sorted((_below_original(row, by_path) for row in scored), key=lambda row: (-row.score, row.path))
+
+
+def _note_score(row: Weighed, question: Question, lexicon: Lexicon) -> float:
+    score = row.base * (1 + _NEAR * row.traces.near + _TITLE * row.in_title)
+    if len(question.words) <= _SHORT_QUESTION and _is_named(row, question, lexicon):
+        score *= 1 + _SAME_TITLE
+    return score
+
+
+def _is_named(row: Weighed, question: Question, lexicon: Lexicon) -> bool:
+    """Whether the whole question is the note's title or file name."""
+    asked = [term for word in question.words for term in word.main]
+    return any(
+        [term for raw in raw_words(name) if not lexicon[raw].common for term in lexicon[raw].main.split()] == asked
+        for name in (row.facts.title, row.path.stem)
+    )
+
+
+def _mixed(row: Weighed, note: float, passage: float) -> float:
+    passage *= _LOG_FACTOR if row.facts.flags & LOG else 1.0
+    return round(_NOTE_SHARE * note + (1 - _NOTE_SHARE) * passage, 6)
+
+
+def _below_original(row: Weighed, by_path: dict[NotePath, Weighed]) -> Weighed:
+    if not row.path.is_conflict_copy:
+        return row
+    name = _COPY_MARK.sub("", row.path.name)
+    original = by_path.get(NotePath(f"{row.path.folder}/{name}" if row.path.folder else name))
+    score = row.score * _COPY_FACTOR
+    if original is not None and original is not row:
+        score = min(score, original.score * 0.99)
+    return replace(row, score=round(score, 6))
+
+
+def snippet_of(row: Weighed) -> Snippet:
+    """The best passage's text, never reaching into a folder page's managed lines."""
+    cut = snippet(row.text, row.facts.body, row.traces.start, row.traces.end)
+    if BEGIN not in cut.text:
+        return cut
+    text = cut.text.partition(BEGIN)[0].rstrip()
+    return Snippet(text, cut.start_line, cut.start_line + text.count("\n"))
+
+
+def confidence(
+    question: Question, best: list[Weighed], weights: tuple[float, ...], known: tuple[bool, ...]
+) -> tuple[Confidence, list[str]]:
+    """How sure the answer is, and the question's words that no hit holds."""
+    numbers = range(len(question.words))
+    anywhere = frozenset().union(*(row.held for row in best)) if best else frozenset()
+    missing = [question.words[number].text for number in numbers if number not in anywhere]
+    total = sum(weights)
+    if not best or not total:
+        return "none", missing
+    covered = max(sum(weights[number] for number in row.held) for row in best[:5]) / total
+    worth = covered * sum(known) / len(known)
+    if worth >= _HIGH:
+        return "high", missing
+    if worth >= _MEDIUM:
+        return "medium", missing
+    return "low", missing

@@ -1,0 +1,200 @@
+"""From text to the terms the index knows: folded, stemmed, cut to five letters, whole and in parts.
+
+A word has two forms, its stem and its first five letters behind ``~``; together they find what either misses. Words
+under five letters have no second form: their first five letters are the word itself. Runs of Chinese, Japanese,
+Korean and the like become pairs of neighbouring characters. What looks like an identifier is kept whole as well.
+
+Every raw word is worked out once and remembered; a note is then a matter of look-ups.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from .stems import stemmer, stop_words
+
+LONGEST: Final = 64
+"""Letters of a word that count; what is longer is cut."""
+PREFIX: Final = 5
+ALL: Final = "~~"
+"""A term that stands in every note, to see whether the index finds what it holds."""
+_REMEMBERED: Final = 65_536
+
+# Marks that belong to the letter before them and that Python does not count among the word characters.
+MARKS: Final = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0903\u093a-\u094f\u0951-\u0963\u0981-\u0983\u09bc-\u09cd\u0a01-\u0a03\u0a3c-\u0a4d\u0a81-\u0acd\u0b01-\u0b4d\u0b82-\u0bcd\u0c00-\u0c4d\u0c81-\u0ccd\u0d00-\u0d4d\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u3099\u309a"  # noqa: E501
+_RAW_WORD: Final = re.compile(rf"[\w{MARKS}]+")
+_ASCII_WORD: Final = re.compile(r"\w+", re.ASCII)
+_IDENTIFIER: Final = re.compile(r"(?<!\w)(?:\w++(?:[-.:@]\w++)++|[A-Za-z](?:\+\+|#)(?![\w+#]))")
+_JOINER: Final = re.compile(r"[-.:@](?<=\w[-.:@])(?=\w)|[+#](?<=\w[+#])")
+_TAIL: Final = re.compile(r"\w+\Z")
+_FOLDED_AWAY: Final = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u0652]")
+_UNSPACED: Final = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3100-\u318f\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+)
+_HUMP: Final = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
+_SINGLE_LETTERS: Final = str.maketrans("ıİIøØłŁđĐ", "iiioolldd")
+
+
+def raw_words(text: str) -> list[str]:
+    """The words of a text as they stand there."""
+    found: list[str] = pattern(text).findall(text)
+    return found
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """What a word is in a text; a simpler and quicker rule serves where all is ASCII."""
+    return _ASCII_WORD if text.isascii() else _RAW_WORD
+
+
+def fold(word: str) -> str:
+    """A word without case and accents; the dotted and the dotless i of Turkish fall together.
+
+    >>> fold("Ünïcode"), fold("ISPARTA") == fold("ısparta")
+    ('unicode', True)
+    """
+    if word.isascii():
+        return word.lower()
+    bare = _FOLDED_AWAY.sub("", unicodedata.normalize("NFKD", word.translate(_SINGLE_LETTERS)))
+    return unicodedata.normalize("NFC", bare.casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The terms of one raw word, ready to be joined: ``main`` in order, ``short`` the five-letter forms, ``more`` the
+    rest (single characters, parts of a name in camel case). ``common`` is set for stop words."""
+
+    main: str
+    short: str
+    more: str
+    common: bool = False
+
+
+class Lexicon(dict[str, Forms]):
+    """Looks up the forms of raw words in one language, and remembers the last ones it worked out."""
+
+    def __init__(self, language: str = "english") -> None:
+        super().__init__()
+        self.language = language
+        self._stop = stop_words(language)
+        self._stem = stemmer(language)
+        self._stems: dict[str, str] = {}
+        self._main = _Part(lambda raw: "" if (forms := self[raw]).common else forms.main)
+        self._rest = _Part(lambda raw: " ".join(filter(None, ((forms := self[raw]).short, forms.more))))
+
+    def __missing__(self, raw: str) -> Forms:
+        forms = self._work_out(raw)
+        if len(raw) <= LONGEST:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[raw] = forms
+        return forms
+
+    def stem(self, folded: str) -> str:
+        """The stem of a folded word. Words with digits, and very short ones, are their own stem."""
+        if len(folded) < 3 or not folded.isalpha():
+            return folded
+        known = self._stems.get(folded)
+        if known is None:
+            if len(self._stems) >= _REMEMBERED:
+                self._stems.clear()
+            known = self._stems[folded] = fold(self._stem(folded)) or folded
+        return known
+
+    def is_common(self, folded: str) -> bool:
+        """Whether a folded word is a stop word of the language."""
+        return folded in self._stop
+
+    def column(self, text: str, with_common: bool = False) -> str:
+        """The terms of a text, as the index is fed with them. Stop words are left out but where they are asked for."""
+        words = raw_words(text)
+        parts = [*map(self._main.__getitem__, words), *map(self._rest.__getitem__, dict.fromkeys(words))]
+        if with_common:
+            parts += [self[raw].main for raw in words if self[raw].common]
+        parts += identifiers(text)
+        return " ".join(parts)
+
+    def _work_out(self, raw: str) -> Forms:
+        main: list[str] = []
+        short: list[str] = []
+        more: list[str] = []
+        for part in raw.split("_"):
+            if part.isascii() or not _UNSPACED.search(part):
+                self._take(part, main, short)
+            else:
+                self._take_unspaced(part, main, short, more)
+        if "_" in raw and len(main) > 1:
+            more.append(fold(raw[:LONGEST]))
+        elif len(main) == 1 and raw.isascii() and not (raw.islower() or raw.isupper()):
+            humps = [hump for hump in _HUMP.sub(lambda found: found[0] + " ", raw).split() if hump]
+            if len(humps) > 1:
+                more += [self.stem(fold(hump)) for hump in humps]
+        common = len(main) == 1 and not more and fold(raw) in self._stop
+        return Forms(" ".join(main), "" if common else " ".join(short), " ".join(more), common)
+
+    def _take(self, part: str, main: list[str], short: list[str]) -> None:
+        word = fold(part[:LONGEST])
+        if not word:
+            return
+        main.append(self.stem(word))
+        if len(word) >= PREFIX:
+            short.append("~" + word[:PREFIX])
+
+    def _take_unspaced(self, part: str, main: list[str], short: list[str], more: list[str]) -> None:
+        place = 0
+        for run in _UNSPACED.finditer(part):
+            self._take(part[place : run.start()], main, short)
+            place = run.end()
+            chars = fold(run[0])
+            if len(chars) == 1:
+                main.append(chars)
+            else:
+                main += [chars[n : n + 2] for n in range(len(chars) - 1)]
+                more += chars
+        self._take(part[place:], main, short)
+
+
+class _Part(dict[str, str]):
+    """One half of the forms of each raw word, as a note's text is turned into terms with."""
+
+    def __init__(self, work_out: Callable[[str], str]) -> None:
+        super().__init__()
+        self._work_out = work_out
+
+    def __missing__(self, raw: str) -> str:
+        terms = self._work_out(raw)
+        if len(raw) <= LONGEST:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[raw] = terms
+        return terms
+
+
+def identifiers(text: str) -> list[str]:
+    """Names that are more than one word and hold a digit, a dot or the like: versions, ticket numbers, ``C++``.
+
+    >>> identifiers("JWT-123 runs v2.1 of node.js, well-known C++")
+    ['jwt-123', 'v2.1', 'node.js', 'c++']
+    """
+    found: list[str] = []
+    end = 0
+    for joiner in _JOINER.finditer(text):
+        if joiner.start() < end:
+            continue
+        head = _TAIL.search(text, max(joiner.start() - LONGEST, end), joiner.start())
+        name = _IDENTIFIER.match(text, head.start()) if head is not None else None
+        if name is None:
+            continue
+        end = name.end()
+        if len(name[0]) <= LONGEST and not name[0].replace("-", "").isalpha():
+            found.append(fold(name[0]))
+    return found
+
+
+def is_unspaced(folded: str) -> bool:
+    """Whether a word is written in a script that puts no spaces between words."""
+    return _UNSPACED.search(folded) is not None

@@ -1,0 +1,239 @@
+"""Search: a question in plain words, answered by notes as they stand in the vault at this moment.
+
+The index only proposes. Every proposed note is read again; its text, title and hash in the answer belong together.
+Rights are applied before anything is counted. Where the index cannot answer, a scan of the files does, and says so.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from index import Candidate, Filters, Index, Look, Walk, fallback
+from index.asking import MOST_COUNTED
+from index.fields import is_retired
+from index.passages import Finder
+from index.question import MOST_WORDS, Question
+from index.weighing import WEIGHED, Confidence, Weighed, confidence, ordered, see, snippet_of
+from muninn.model.answer import Found, Hit
+from muninn.model.change import Code, Refusal, Warn
+from muninn.model.content import BadPath, NotePath
+from muninn.model.errors import IndexBrokenError
+from muninn.model.rights import Rights
+
+MOST_HITS: Final = 100
+_MOST_BYTES: Final = 30_000
+"""Of the 32 KiB of an answer; the rest is left to its frame."""
+_FRAME_BYTES: Final = 280
+"""A hit's keys, hash and numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The arguments of ``search``, their types already checked."""
+
+    query: str
+    limit: int = 10
+    folder: str | None = None
+    type: str | None = None
+    status: str | None = None
+    tags: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+    explain: bool = False
+
+
+def search(index: Index, look: Look, walk: Walk, rights: Rights, asked: Asked) -> Found | Refusal:
+    """The notes that answer a question best, or a refusal that names the argument at fault.
+
+    Raises VaultUnavailableError where the vault is not there; a broken index is no error.
+    """
+    filters = _filters(index, asked)
+    if isinstance(filters, Refusal):
+        return filters
+    question = index.read(asked.query)
+    if not question.words:
+        note = "the query holds no word to look for"
+        return Found((), "bm25", "off", False, "none", False, index.age_s(), note)
+    want = max(asked.limit, WEIGHED) + 5
+    try:
+        pool = _from_index(index, question, filters, rights, want)
+    except IndexBrokenError:
+        pool = _from_files(index, walk, look, question, filters, rights)
+        index.mend(walk, look)
+    return _answer(index, look, question, filters, asked, pool)
+
+
+def _filters(index: Index, asked: Asked) -> Filters | Refusal:
+    if not 1 <= asked.limit <= MOST_HITS:
+        return _refuse(f"limit: expected 1 to {MOST_HITS}, found {asked.limit}")
+    for name, day in (("since", asked.since), ("until", asked.until)):
+        if day is not None and not _is_day(day):
+            return _refuse(f"{name}: expected a date as YYYY-MM-DD, found {day[:40]!r}")
+    folder = ""
+    if asked.folder is not None and asked.folder.strip("/"):
+        parsed = NotePath.parse(asked.folder.removesuffix("/"))
+        if isinstance(parsed, BadPath):
+            return _refuse(f"folder: expected a folder of the vault, found {asked.folder[:80]!r}: {parsed.why}")
+        folder = parsed
+    return Filters(
+        folder=folder,
+        type=asked.type or None,
+        status=asked.status or None,
+        tags=tuple(tag.lstrip("#") for tag in asked.tags),
+        since=asked.since,
+        until=asked.until,
+        with_retired=is_retired(asked.status, index.settings),
+    )
+
+
+def _refuse(message: str) -> Refusal:
+    return Refusal(Code.INVALID_ARGUMENTS, message)
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return datetime.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+# --- candidates ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """What was proposed, and what is known of the question's words in the vault."""
+
+    rows: tuple[Candidate, ...]
+    meanings: dict[str, int]
+    weights: tuple[float, ...]
+    known: tuple[bool, ...]
+    more: bool
+    retired: int
+    notes: tuple[str, ...] = ()
+    degraded: bool = False
+
+
+def _from_index(index: Index, question: Question, filters: Filters, rights: Rights, want: int) -> _Pool:
+    answers = index.ask(question, filters, rights.sees, want, private=rights.sees_private)
+    rows = sorted((row for answer in answers for row in answer.rows), key=lambda row: (-row.score, row.path))
+    meanings: dict[str, int] = {}
+    for answer in answers:
+        meanings |= answer.plan.meanings
+    plans = [answer.plan for answer in answers]
+    best = max(answers, key=lambda answer: answer.notes).plan
+    notes: tuple[str, ...] = ()
+    if any(plan.titles_only for plan in plans):
+        notes = ("its words stand in nearly every note, so only titles, names and headings were searched",)
+    elif question.common:
+        notes = ("it holds only very common words, so only titles, names and headings were searched",)
+    return _Pool(
+        rows=tuple(rows[:want]),
+        meanings=meanings,
+        weights=best.weights,
+        known=tuple(any(flags) for flags in zip(*(plan.known for plan in plans), strict=True)),
+        more=len(rows) > want or any(answer.more for answer in answers),
+        retired=sum(answer.retired for answer in answers),
+        notes=notes,
+    )
+
+
+def _from_files(index: Index, walk: Walk, look: Look, question: Question, filters: Filters, rights: Rights) -> _Pool:
+    found = fallback.scan(walk, look, question, filters, rights.sees, index.settings, index.lexicon)
+    notes = () if found.whole else ("the scan of the files was cut for time: not every note was looked at",)
+    want = MOST_HITS + 5
+    more = len(found.rows) > want or not found.whole
+    return _Pool(
+        found.rows[:want], found.meanings, found.weights, found.known, more, found.retired, notes, degraded=True
+    )
+
+
+# --- hits ------------------------------------------------------------------------------------------
+
+
+def _answer(index: Index, look: Look, question: Question, filters: Filters, asked: Asked, pool: _Pool) -> Found:
+    finder = Finder(question, pool.meanings, index.lexicon)
+    seen: list[Weighed] = []
+    for candidate in pool.rows:
+        if len(seen) > max(asked.limit, WEIGHED):
+            break
+        weighed = see(candidate, look, filters, index.settings, finder, pool.weights)
+        if weighed is not None:
+            seen.append(weighed)
+    best = ordered(seen, question, index.lexicon)
+    hits = _fitting([_hit(row, asked.explain) for row in best[: asked.limit]])
+    sure, missing = confidence(question, best, pool.weights, pool.known)
+    return Found(
+        hits=hits,
+        engine="scan" if pool.degraded else "bm25",
+        reranked="off",
+        degraded=pool.degraded,
+        confidence=sure,
+        more=pool.more or len(best) > len(hits),
+        index_age_s=index.age_s(),
+        query_note=_note(question, pool, sure, missing),
+        warnings=_warnings(pool, hits),
+    )
+
+
+def _hit(row: Weighed, explain: bool) -> Hit:
+    cut = snippet_of(row)
+    facts, traces = row.facts, row.traces
+    reasons = {
+        "bm25": round(row.base, 4),
+        "near": round(traces.near, 4),
+        "passage": round(traces.passage, 4),
+        "words": len(traces.held),
+    }
+    return Hit(
+        path=row.path,
+        title=facts.title[:300],
+        source_hash=row.hash,
+        score=row.score,
+        snippet=cut.text,
+        start_line=cut.start_line,
+        end_line=cut.end_line,
+        type=facts.type and facts.type[:100],
+        status=facts.status and facts.status[:100],
+        date=facts.date and facts.date[:100],
+        tags=tuple(tag[:100] for tag in facts.tags[:20]),
+        explain=reasons if explain else None,
+    )
+
+
+def _fitting(hits: list[Hit]) -> tuple[Hit, ...]:
+    """As many of the best hits as an answer may carry."""
+    spent, kept = 0, 0
+    for hit in hits:
+        values = (hit.path, hit.title, hit.snippet, hit.type, hit.status, hit.date, hit.tags, hit.explain)
+        spent += len(json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")) + _FRAME_BYTES
+        if spent > _MOST_BYTES:
+            break
+        kept += 1
+    return tuple(hits[:kept])
+
+
+def _note(question: Question, pool: _Pool, sure: Confidence, missing: list[str]) -> str | None:
+    notes = list(pool.notes)
+    if question.cut:
+        notes.append(f"only the first {MOST_WORDS} words were used")
+    if pool.retired:
+        count = f"{MOST_COUNTED} or more" if pool.retired >= MOST_COUNTED else str(pool.retired)
+        notes.append(f"{count} retired notes that match were left out; name their status to see them")
+    if sure in ("low", "none") and missing:
+        shown = ", ".join(word[:40] for word in missing[:12])
+        notes.append(f"no hit holds: {shown}")
+    return "; ".join(notes) or None
+
+
+def _warnings(pool: _Pool, hits: tuple[Hit, ...]) -> tuple[Warn, ...]:
+    warnings = []
+    if pool.degraded:
+        warnings.append(Warn("degraded", "the index could not answer, so the files themselves were scanned"))
+    copies = tuple(hit.path for hit in hits if NotePath(hit.path).is_conflict_copy)
+    if copies:
+        warnings.append(Warn("conflict_copy", "a sync tool made these copies of notes; compare and merge them", copies))
+    return tuple(warnings)
