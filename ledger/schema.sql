@@ -6,7 +6,8 @@
 
 CREATE TABLE rows (
     seq     INTEGER PRIMARY KEY,               -- 1, 2, 3 … without gaps
-    kind    TEXT NOT NULL CHECK (kind IN ('vault', 'plan', 'end', 'external')),
+    kind    TEXT NOT NULL CHECK (kind IN (
+                'vault', 'plan', 'end', 'external', 'baseline', 'found', 'key', 'purge', 'claim', 'retract', 'summary')),
     at      TEXT NOT NULL,                     -- UTC, RFC 3339 with milliseconds
     client  TEXT,                              -- NULL: not through the door
     events  INTEGER NOT NULL,                  -- events up to and including this row
@@ -14,6 +15,8 @@ CREATE TABLE rows (
     body    TEXT NOT NULL,                     -- canonical JSON
     chain   BLOB NOT NULL CHECK (length(chain) = 32)
 ) STRICT;
+
+CREATE INDEX rows_of_baseline ON rows (seq) WHERE kind = 'baseline';
 
 CREATE TABLE changes (
     seq     INTEGER NOT NULL REFERENCES rows (seq),

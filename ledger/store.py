@@ -7,19 +7,21 @@ remembered between calls, so that commands may write beside a running gateway.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import apsw
 
 from muninn.model import seams
 from muninn.model.change import Change, Kind
-from muninn.model.content import MISSING, ContentHash, NotePath
+from muninn.model.content import MISSING, Basis, ContentHash, NotePath
 
 from . import blobs, chain
 from .file import VERSION, File, as_ledger_errors
 from .records import Entry, Event, PlanState, Terms, basis_from, basis_to, body_of, read_body, terms_from
+
+_LATELY: Final = timedelta(seconds=30)
 
 
 class Ledger:
@@ -125,6 +127,87 @@ class Ledger:
         )
         return [self._entry(row[0]) for row in self._all(query, (client, limit))]
 
+    # --- what came around the door ----------------------------------------------------------------
+
+    def witness(self, found: Sequence[Change], contents: Mapping[ContentHash, bytes]) -> list[str]:
+        """Record changes that somebody made around the door: one event each, client unknown. Gives their ids."""
+        events: list[int] = []
+        with self._file.transaction("record what came around the door") as writer:
+            blobs.keep(writer, contents)
+            for change in found:
+                counted, opened = _head(writer)
+                body = {"kind": Kind.EXTERNAL.value, "path": change.path}
+                events.append(_append(writer, "external", None, body, [change], (counted + 1, opened))[0])
+        return [self._event_id(seq) for seq in events]
+
+    def begin_with(self, notes: Sequence[Change], contents: Mapping[ContentHash, bytes], *, complete: bool) -> None:
+        """Note what the first scan found, without an event: each change says that a path holds what it held.
+
+        ``contents`` are the bytes to be kept of it; ``complete`` says that all notes have been noted by now.
+        """
+        with self._file.transaction("keep the baseline") as writer:
+            blobs.keep(writer, contents)
+            _append(writer, "baseline", None, {"complete": complete}, notes, _head(writer))
+
+    def has_begun(self) -> bool:
+        """Whether a first scan has noted all that was there; files found later came around the door."""
+        row = self._one("SELECT body FROM rows WHERE kind = 'baseline' ORDER BY seq DESC LIMIT 1")
+        return row is not None and bool(read_body(row[0])["complete"])
+
+    def last(self, path: NotePath) -> tuple[Basis, bool] | None:
+        """What a path was last known to hold, and whether that came around the door; None for an unknown path."""
+        query = (
+            "SELECT r.kind, c.after, e.body FROM changes c JOIN rows r ON r.seq = c.seq"
+            " LEFT JOIN ends x ON x.plan = c.seq LEFT JOIN rows e ON e.seq = x.seq"
+            " WHERE c.path = ? ORDER BY c.seq DESC"
+        )
+        for kind, after, end in self._rows(query, (path,)):
+            if kind == "plan":
+                ended = read_body(end) if end is not None else None
+                if ended is None or ended["state"] == "refused" or path not in ended["landed"]:
+                    continue
+            return basis_from(after), kind == "external"
+        return None
+
+    def keep_found(self, contents: Mapping[ContentHash, bytes]) -> None:
+        """Keep bytes that a crash left in a temp file and that nobody knows, in a row of their own."""
+        if contents:
+            with self._file.transaction("keep what a crash left") as writer:
+                blobs.keep(writer, contents)
+                _append(writer, "found", None, {"kept": sorted(contents)}, (), _head(writer))
+                seams.at("ledger.commit")
+
+    def lately_touched(self) -> list[NotePath]:
+        """Paths of plans that are open, or that ended in the last moments before the newest row: where a crash may
+        have left a temp file."""
+        paths = [change.path for entry in self.open_entries() for change in entry.changes]
+        newest: datetime | None = None
+        for seq, at in self._rows("SELECT seq, at FROM rows WHERE kind = 'plan' ORDER BY seq DESC"):
+            made = datetime.fromisoformat(at)
+            newest = newest or made
+            if newest - made > _LATELY:
+                break
+            paths += [change.path for change in self._changes(seq)]
+        return paths
+
+    def known_paths(self) -> list[NotePath]:
+        """Every path that any row names."""
+        return [NotePath(row[0]) for row in self._rows("SELECT DISTINCT path FROM changes")]
+
+    def between(self, client: str | None, since: str, until: str) -> list[NotePath]:
+        """Paths of events by this client (None: around the door) between two times (RFC 3339, UTC), newest first."""
+        kind = "external" if client is None else "end"
+        query = "SELECT seq, at, kind, client, body FROM rows ORDER BY seq DESC"
+        paths: dict[NotePath, None] = {}
+        for seq, at, found, by, body in self._rows(query):
+            if at < since:
+                break
+            if at > until or found != kind or by != client:
+                continue
+            touched = [change.path for change in self._changes(seq)] if client is None else read_body(body)["landed"]
+            paths.update((NotePath(path), None) for path in touched)
+        return list(paths)
+
     # --- history ----------------------------------------------------------------------------------
 
     def history(self, path: NotePath, below: int | None, limit: int) -> list[Event]:
@@ -198,6 +281,8 @@ class Ledger:
 
     def _event(self, path: NotePath, row: Any) -> Event | None:
         seq, kind, at, client, body, n, before, after, mode, end_seq, end_at, end_body = row
+        if kind == "baseline":
+            return None
         found = read_body(body)
         if kind == "plan":
             if end_seq is None:

@@ -107,6 +107,8 @@ class _Walk:
             self.kept |= set(body.get("kept", ()))
         elif kind == "external":
             self.events += 1
+        elif kind == "found":
+            self.kept |= set(body["kept"])
 
     def lookups(self, connection: apsw.Connection) -> list[str]:
         """Faults of the look-up tables: rows that the chain does not know, and the other way round."""

@@ -20,8 +20,7 @@ from muninn.model.change import Sight
 from muninn.model.content import NotePath
 from muninn.model.rights import SCOPES, Globs, Rights
 
-
-hypothesis.settings.register_profile("core", deadline=None, database=None, max_examples=150)
+hypothesis.settings.register_profile("core", deadline=None, database=None, max_examples=100)
 hypothesis.settings.load_profile("core")
 
 
@@ -73,6 +72,21 @@ class Room:
     def temps(self) -> list[str]:
         """Temp files of Muninn that lie in the vault."""
         return [str(found) for found in self.root.rglob(".muninn-*.tmp")]
+
+    def state(self) -> dict[str, tuple[int, int, bytes]]:
+        """Every name in the vault and the home with mode, time of change and bytes.
+
+        Left out is the memory that SQLite's connections share: each read leaves its mark there, and no reader keeps it.
+        """
+        found = {}
+        for place in (self.root, self.home):
+            for child in sorted([place, *place.rglob("*")]):
+                if child.name.endswith("-shm"):
+                    continue
+                seen = child.lstat()
+                content = child.read_bytes() if child.is_file() and not child.is_symlink() else b""
+                found[str(child)] = (seen.st_mode, seen.st_mtime_ns, content)
+        return found
 
     def rights(self, client: str = "ada", *, scopes: frozenset[str] = frozenset(SCOPES), write: str = "**") -> Rights:
         return Rights(client, scopes, write=Globs((write,)), private_paths=self.door.contract.private)

@@ -212,7 +212,16 @@ class RestoreDraft:
     kept: Kept
 
 
-Draft = WriteDraft | EditDraft | ArchiveDraft | RestoreDraft
+@dataclass(frozen=True, slots=True)
+class UndoDraft:
+    """Bring a path back to what it held before; ``kept`` is None where nothing was there."""
+
+    path: NotePath
+    expected: Basis
+    kept: Kept | None
+
+
+Draft = WriteDraft | EditDraft | ArchiveDraft | RestoreDraft | UndoDraft
 
 
 # --- what will change, and how it ended ----------------------------------------------------------

@@ -67,6 +67,11 @@ class Rights:
         """Whether writing tools may touch this path. Who may not see a path may not change it."""
         return self.write.cover(path) and self.sees(path)
 
+    @property
+    def sees_everything(self) -> bool:
+        """Whether the globs leave nothing out; private notes are another matter."""
+        return "**" in self.read.patterns
+
     def is_private(self, path: str) -> bool:
         """Whether the path lies under the owner's private globs, whoever asks."""
         return self.private_paths.cover(path)

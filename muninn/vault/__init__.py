@@ -7,5 +7,6 @@ links, so that no link below the root is read or written through, not even one s
 from .apply import Applied, Drifted, Placed
 from .lock import GatewayLock, Lease, write_lock
 from .root import MARK, Vault, adopt
+from .temps import Aside
 
-__all__ = ["MARK", "Applied", "Drifted", "GatewayLock", "Lease", "Placed", "Vault", "adopt", "write_lock"]
+__all__ = ["MARK", "Applied", "Aside", "Drifted", "GatewayLock", "Lease", "Placed", "Vault", "adopt", "write_lock"]

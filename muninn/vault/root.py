@@ -17,7 +17,7 @@ from muninn.model.errors import VaultUnavailableError
 from muninn.model.listing import Entry, Fault
 
 from . import apply as applying
-from . import exchange
+from . import exchange, temps
 from . import look as looking
 from . import walk as walking
 
@@ -79,14 +79,20 @@ class Vault:
         with self.opened() as root:
             yield from walking.walk(root, folder, depth)
 
-    def apply(self, change: Change, content: bytes | None) -> applying.Applied:
+    def apply(self, change: Change, content: bytes | None, *, hold: bool = False) -> applying.Applied:
         """Bring one path from ``before`` to ``after``; the bytes of ``after`` come along, None for an archive.
 
         Compares at the moment of the exchange: a file that holds neither is left as it is (``Drifted``).
         The folder is flushed by ``flush``, once for all changes of a plan. Raises OSError, with no temp file left.
+        ``hold`` leaves what was replaced under a temp name, for ``release`` to look at again.
         """
         with self.opened() as root:
-            return applying.apply(root, change, content)
+            return applying.apply(root, change, content, hold)
+
+    def release(self, aside: temps.Aside) -> bytes | None:
+        """Look at a held file once more and remove it. Gives its bytes, and leaves it, where somebody wrote into it."""
+        with self.opened() as root:
+            return temps.release(root, aside)
 
     def flush(self, paths: list[NotePath]) -> None:
         """Make the names of these paths durable: flush each of their folders once."""
@@ -103,12 +109,12 @@ class Vault:
     def sweep_leftovers(self, folders: set[str]) -> list[tuple[str, bytes]]:
         """Find what a crash left of our own temp files in these folders: (name relative to the root, bytes)."""
         with self.opened() as root:
-            return applying.leftovers(root, folders)
+            return temps.leftovers(root, folders)
 
     def remove_leftover(self, name: str) -> None:
         """Remove one temp file of ours, named as ``sweep_leftovers`` gave it."""
         with self.opened() as root:
-            applying.remove_leftover(root, name)
+            temps.remove_leftover(root, name)
 
     def _recognise(self, root: int) -> None:
         if self.id is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -60,6 +59,15 @@ def keep(
     return book.open_entry(terms, changes, contents)
 
 
+def outside(folder: Path, statements: str) -> None:
+    """What somebody with a database tool does to the file."""
+    other = apsw.Connection(str(folder / "ledger.db"))
+    try:
+        other.execute(statements)
+    finally:
+        other.close()
+
+
 def done(book: Ledger, entry: Entry) -> str:
     event = book.settle(entry, "committed", [change.path for change in entry.changes])
     assert event is not None
@@ -78,9 +86,8 @@ def test_a_new_ledger_is_bound_once(book: Ledger, tmp_path: Path) -> None:
 def test_every_table_is_append_only(book: Ledger, tmp_path: Path, table: str, verb: str) -> None:
     done(book, keep(book, "a.md", None, A, request=Request("r", "d")))
     statement = verb.format(table).replace("seq = seq", "id = id" if table == "blobs" else "seq = seq")
-    with sqlite3.connect(tmp_path / "ledger.db") as other, pytest.raises(sqlite3.IntegrityError, match="append-only"):
-        other.execute(statement)
-    other.close()
+    with pytest.raises(apsw.ConstraintError, match="append-only"):
+        outside(tmp_path, statement)
 
 
 def test_a_plan_is_open_until_it_is_settled(book: Ledger) -> None:
@@ -102,7 +109,12 @@ def test_open_plans_come_oldest_first_and_cost_nothing_where_there_are_none(book
     for n in (0, 2, 3):
         done(book, entries[n])
     asked: list[str] = []
-    book._file.reader().exec_trace = lambda cursor, sql, values: asked.append(sql) or True
+
+    def note(cursor: object, sql: str, values: object) -> bool:
+        asked.append(sql)
+        return True
+
+    book._file.reader().exec_trace = note
     assert book.open_entries() == []
     assert len(asked) == 1
     assert "LIMIT 1" in asked[0]
@@ -180,7 +192,19 @@ def test_revisions_are_kept_bytes_of_this_path_by_hash_or_event(book: Ledger) ->
     assert book.revision(a, h(B)) == (h(B), 0o644)
     assert book.revision(a, second) == (h(A), 0o644)
     assert book.revision(path("b.md"), other) == (h(C), 0o644)
-    for nothing in (first, other, h(C), h(b"never"), "", "ev-", "ev-1-x", "ev-²-x", f"ev-{'9' * 30}-x", second + "0", "x"):
+    for nothing in (
+        first,
+        other,
+        h(C),
+        h(b"never"),
+        "",
+        "ev-",
+        "ev-1-x",
+        "ev-²-x",
+        f"ev-{'9' * 30}-x",
+        second + "0",
+        "x",
+    ):
         assert book.revision(a, nothing) is None
 
 
@@ -246,7 +270,7 @@ def test_a_ledger_that_another_process_holds_is_said(
 ) -> None:
     monkeypatch.setattr(files, "BUSY_MS", 50)
     quick = Ledger(tmp_path / "ledger.db")
-    other = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+    other = apsw.Connection(str(tmp_path / "ledger.db"))
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerUnavailableError, match="another process holds it"):
         keep(quick, "a.md", None, A)
@@ -272,9 +296,7 @@ def test_a_garbage_file_is_said_at_use(tmp_path: Path, content: bytes) -> None:
 
 def test_a_ledger_of_a_later_schema_is_refused(book: Ledger, tmp_path: Path) -> None:
     book.close()
-    with sqlite3.connect(tmp_path / "ledger.db") as other:
-        other.execute(f"PRAGMA user_version = {files.VERSION + 1}")
-    other.close()
+    outside(tmp_path, f"PRAGMA user_version = {files.VERSION + 1}")
     later = Ledger(tmp_path / "ledger.db")
     for _ in range(2):
         with pytest.raises(LedgerUnavailableError, match="update Muninn"):
@@ -294,10 +316,7 @@ def test_a_ledger_that_comes_back_is_used_again(tmp_path: Path) -> None:
 
 def test_damaged_bytes_are_not_handed_out(book: Ledger, tmp_path: Path) -> None:
     done(book, keep(book, "a.md", None, A))
-    with sqlite3.connect(tmp_path / "ledger.db") as other:
-        other.execute("DROP TRIGGER blobs_stay")
-        other.execute("UPDATE blobs SET packed = ?", (b"rot",))
-    other.close()
+    outside(tmp_path, "DROP TRIGGER blobs_stay; UPDATE blobs SET packed = x'00'")
     with pytest.raises(LedgerUnavailableError, match="damaged"):
         book.content(h(A))
 
@@ -340,9 +359,7 @@ def test_two_processes_keep_one_chain(book: Ledger, tmp_path: Path) -> None:
 def test_processes_that_start_at_once_make_one_ledger(tmp_path: Path) -> None:
     root = str(Path(__file__).resolve().parents[2])
     command = [sys.executable, "-P", "-c", _WRITE, str(tmp_path / "ledger.db")]
-    started = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, text=True, env={"PYTHONPATH": root}) for _ in range(4)
-    ]
+    started = [subprocess.Popen(command, stdin=subprocess.PIPE, text=True, env={"PYTHONPATH": root}) for _ in range(4)]
     for process in started:
         process.communicate("")
         assert process.returncode == 0

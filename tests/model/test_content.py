@@ -173,7 +173,8 @@ def test_temporary_names(name: str, temporary: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("README.md", "readme.MD"), (f"CAF{E_ACUTE.upper()}", f"caf{E_DECOMPOSED}"), ("straße", "STRASSE")]
+    ("one", "other"),
+    [("README.md", "readme.MD"), (f"CAF{E_ACUTE.upper()}", f"caf{E_DECOMPOSED}"), ("straße", "STRASSE")],
 )
 def test_one_name_in_two_spellings(one: str, other: str) -> None:
     assert same_name(one) == same_name(other)

@@ -44,7 +44,8 @@ def test_a_fence_at_the_end_of_the_file_closes() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["body\n", "", "--- \nno end\n", "\n---\ntitle: One\n---\n", " ---\na: b\n---\n", "----\na: b\n---\n", "---"]
+    "text",
+    ["body\n", "", "--- \nno end\n", "\n---\ntitle: One\n---\n", " ---\na: b\n---\n", "----\na: b\n---\n", "---"],
 )
 def test_no_frontmatter(text: str) -> None:
     assert parsed(text).frontmatter is None
@@ -250,10 +251,8 @@ def test_hostile_text_is_read_quickly(text: str) -> None:
     assert time.perf_counter() - began < 2
 
 
-_PIECES = st.sampled_from(
-    ["a", "b", ":", ": ", "- ", "? ", "&x ", "*x", "<<", "!t ", "[", "]", "{", "}", ",", "|", ">", "\n", "  ", "\t"]
-    + ["'", '"', "#", " #", "%", "---", "...", "\\", "~", "1", ".nan", "0x", "\x00", "\u0085", "\u2028", "\ufeff", "é"]
-)
+_WORDS = (": ", "- ", "? ", "&x ", "*x", "<<", "!t ", "  ", " #", "---", "...", ".nan", "0x")
+_PIECES = st.sampled_from([*_WORDS, *"ab:[]{},|>\n\t'\"#%\\~1\x00\x85\u2028\ufeffé"])
 
 
 @given(st.one_of(st.text(), st.lists(_PIECES, max_size=40).map("".join)))

@@ -23,11 +23,17 @@ def test_a_file_with_its_exact_bytes(room: Room) -> None:
     file.chmod(0o640)
     found = room.door.vault.look(path("a/b.md"))
     assert isinstance(found, File)
-    assert (found.content, found.hash, found.mode) == (b"\xef\xbb\xbfx\r\n", ContentHash.of(b"\xef\xbb\xbfx\r\n"), 0o640)
+    assert (found.content, found.hash, found.mode) == (
+        b"\xef\xbb\xbfx\r\n",
+        ContentHash.of(b"\xef\xbb\xbfx\r\n"),
+        0o640,
+    )
     assert (found.stored, found.mtime_ns) == ("a/b.md", file.stat().st_mtime_ns)
 
 
-@pytest.mark.parametrize("name", ["none.md", "none/none.md", "a/none.md", "a/" + "x" * 252 + ".md", E_ACUTE * 126 + ".md"])
+@pytest.mark.parametrize(
+    "name", ["none.md", "none/none.md", "a/none.md", "a/" + "x" * 252 + ".md", E_ACUTE * 126 + ".md"]
+)
 def test_nothing_is_there(room: Room, name: str) -> None:
     room.lay("a/b.md", b"x")
     assert room.door.vault.look(path(name)) == Absent(path(name))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from muninn.model import seams
+from muninn.model.change import File
 from muninn.model.errors import VaultUnavailableError
 from muninn.vault import MARK, Vault, adopt
 from tests.conftest import Room, path
@@ -75,7 +76,7 @@ def test_a_root_that_comes_back_is_there_again(room: Room, tmp_path: Path) -> No
     room.root.rename(tmp_path / "away")
     ask_everything(room.door.vault)
     (tmp_path / "away").rename(room.root)
-    assert room.door.vault.look(path("a.md"))
+    assert isinstance(room.door.vault.look(path("a.md")), File)
 
 
 def test_the_root_itself_may_be_a_link(room: Room, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_links_and_special_files_are_faults_and_not_entered(room: Room) -> None:
     assert "to_folder/a.md" not in found
 
 
-@pytest.mark.parametrize("name", [b"a\\b.md", b"bad\xff.md", " lead.md".encode(), "r\u202el.md".encode()])
+@pytest.mark.parametrize("name", [b"a\\b.md", b"bad\xff.md", b" lead.md", "r\u202el.md".encode()])
 def test_names_that_cannot_be_addressed_are_faults(room: Room, name: bytes) -> None:
     with open(os.path.join(os.fsencode(room.root), name), "wb") as file:
         file.write(b"x")

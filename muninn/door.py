@@ -1,0 +1,71 @@
+"""What a running door is made of. Readers and writers get it as one value and take what they need from it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from index import Index
+from ledger import Ledger
+from muninn.contract import Contract
+from muninn.model.content import NotePath
+from muninn.vault import Aside, Vault
+
+
+@dataclass(slots=True)
+class Coverage:
+    """How much of the vault could be brought back after an outside edit: the notes whose bytes are kept."""
+
+    bare: set[NotePath] = field(default_factory=set)
+    """Notes whose present bytes are not kept."""
+    counted: bool = False
+
+    def share(self, notes: int) -> float:
+        """The share of covered notes, 0 before they have been counted."""
+        if not self.counted:
+            return 0.0
+        return 1.0 if notes == 0 else round(max(0.0, 1 - len(self.bare) / notes), 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A replaced file under its temp name, and when its time is over (seconds of the monotonic clock)."""
+
+    path: NotePath
+    aside: Aside
+    due: float
+
+
+@dataclass(slots=True)
+class Holding:
+    """Replaced files that are held for ``seconds``, oldest first; with 0 nothing is held."""
+
+    seconds: float = 0.0
+    waiting: deque[Held] = field(default_factory=deque)
+
+    def add(self, path: NotePath, aside: Aside) -> None:
+        """Hold a file from now on."""
+        self.waiting.append(Held(path, aside, time.monotonic() + self.seconds))
+
+
+def today() -> str:
+    """The day that dates a folder's page, ``YYYY-MM-DD`` in UTC."""
+    return datetime.now(UTC).date().isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One vault with its ledger, its index and its contract."""
+
+    home: Path
+    vault: Vault
+    ledger: Ledger
+    index: Index
+    contract: Contract
+    today: Callable[[], str] = today
+    coverage: Coverage = field(default_factory=Coverage)
+    held: Holding = field(default_factory=Holding)

@@ -1,0 +1,175 @@
+"""What happens around the door: found by its bytes, kept, and recorded as events of nobody known.
+
+The ledger knows what each path last held. Whatever a scan or a write finds to differ from that is one event
+``external``, once: after it the ledger knows the new bytes. Notes that were there before the first scan are no events;
+with ``baseline`` their bytes are kept as well, so that the first outside edit can be undone, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Final
+
+from index import Look
+from muninn.door import Door
+from muninn.model.change import Change, File, Sight, basis_of
+from muninn.model.content import MISSING, ContentHash, NotePath
+from muninn.model.errors import IndexBrokenError, LedgerUnavailableError, VaultUnavailableError
+from muninn.vault import write_lock
+
+BASELINE_BYTES: Final = 256 * 1024 * 1024
+_BATCH: Final = 200
+_PAUSE_S: Final = 0.2
+
+log = logging.getLogger("muninn.external")
+
+
+class Suspects:
+    """Paths that a scan had to read: what changed around the door is among them."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._paths: set[NotePath] = set()
+        self._lock = threading.Lock()
+
+    def look(self, path: NotePath) -> Sight:
+        """The vault's look, remembering the path."""
+        if path.is_note:
+            with self._lock:
+                self._paths.add(path)
+        return self._look(path)
+
+    def take(self) -> list[NotePath]:
+        """The paths since the last time, sorted."""
+        with self._lock:
+            taken, self._paths = sorted(self._paths), set()
+        return taken
+
+    def give_back(self, paths: Iterable[NotePath]) -> None:
+        """Keep paths for the next time, because they could not be dealt with now."""
+        with self._lock:
+            self._paths.update(paths)
+
+
+def keep_witness(door: Door, suspects: Suspects, keep_bytes: bool, stop: threading.Event) -> None:
+    """The body of a thread: after the first scan note what was there, then record what every later scan finds."""
+    begun, trouble = False, ""
+    while not stop.is_set():
+        paths: list[NotePath] = []
+        try:
+            if begun:
+                paths = suspects.take()
+                record(door, paths)
+            elif door.index.age_s() is not None:
+                begin(door, door.index.hashes(private=True), keep_bytes)
+                begun = True
+            trouble = ""
+        except (LedgerUnavailableError, VaultUnavailableError, IndexBrokenError) as error:
+            suspects.give_back(paths)
+            if trouble != str(error):
+                trouble = str(error)
+                log.warning("what came around the door cannot be recorded now: %s", error)
+        stop.wait(_PAUSE_S)
+
+
+def record(door: Door, paths: Iterable[NotePath]) -> int:
+    """Record what came around the door at these paths since the ledger last knew them. Gives the number of events."""
+    suspects = [path for path in paths if _differs(door, path)]
+    if not suspects:
+        return 0
+    with write_lock(door.home):
+        return record_locked(door, suspects)
+
+
+def record_locked(door: Door, paths: Iterable[NotePath]) -> int:
+    """The same under a write lock that is held already: no plan is half-way, so that the ledger's word is whole."""
+    begun = door.ledger.has_begun()
+    changes: list[Change] = []
+    contents: dict[ContentHash, bytes] = {}
+    for path in paths:
+        change = _change(door, path, begun, contents)
+        if change is not None:
+            changes.append(change)
+    if changes:
+        door.ledger.witness(changes, contents)
+        door.coverage.bare.difference_update(change.path for change in changes)
+    return len(changes)
+
+
+def begin(door: Door, notes: Iterable[tuple[NotePath, ContentHash]], keep_bytes: bool) -> None:
+    """After a whole scan: note what the ledger does not know yet, and record what differs from what it knows.
+
+    ``notes`` are the paths and hashes that the scan found. At the first scan of all, they become the baseline.
+    """
+    begun = door.ledger.has_begun()
+    found = dict(notes)
+    unknown = [path for path in found if door.ledger.last(path) is None]
+    if not begun:
+        _note_all(door, unknown, keep_bytes)
+        unknown = []
+    gone = [path for path in door.ledger.known_paths() if path not in found]
+    record(door, [*unknown, *(path for path in found if path not in unknown), *gone])
+    door.coverage.bare = {path for path, digest in found.items() if not door.ledger.keeps(digest)}
+    door.coverage.counted = True
+
+
+def is_external(door: Door, path: NotePath) -> bool:
+    """Whether the newest event of a path came around the door."""
+    with suppress(LedgerUnavailableError):
+        last = door.ledger.last(path)
+        return last is not None and last[1]
+    return False
+
+
+def _note_all(door: Door, paths: list[NotePath], keep_bytes: bool) -> None:
+    budget = BASELINE_BYTES if keep_bytes else 0
+    batches = list(_batches(sorted(paths))) or [[]]
+    for number, batch in enumerate(batches, 1):
+        with write_lock(door.home):
+            changes: list[Change] = []
+            contents: dict[ContentHash, bytes] = {}
+            for path in batch:
+                sight = _look(door, path)
+                if not isinstance(sight, File) or door.ledger.last(path) is not None:
+                    continue
+                changes.append(Change(path, sight.hash, sight.hash, sight.mode))
+                if len(sight.content) <= budget:
+                    budget -= len(sight.content)
+                    contents[sight.hash] = sight.content
+            door.ledger.begin_with(changes, contents, complete=number == len(batches))
+
+
+def _batches(paths: list[NotePath]) -> Iterator[list[NotePath]]:
+    for start in range(0, len(paths), _BATCH):
+        yield paths[start : start + _BATCH]
+
+
+def _differs(door: Door, path: NotePath) -> bool:
+    sight = _look(door, path)
+    now = None if sight is None else basis_of(sight)
+    last = door.ledger.last(path)
+    return now is not None and now != (MISSING if last is None else last[0])
+
+
+def _change(door: Door, path: NotePath, begun: bool, contents: dict[ContentHash, bytes]) -> Change | None:
+    """The change from what the ledger knew to what is there; None where they agree, or it cannot be told."""
+    sight = _look(door, path)
+    now = None if sight is None else basis_of(sight)
+    last = door.ledger.last(path)
+    if now is None or (last is None and not begun):
+        return None
+    before = MISSING if last is None else last[0]
+    if now == before:
+        return None
+    if isinstance(sight, File):
+        contents[sight.hash] = sight.content
+    return Change(path, before, now, sight.mode if isinstance(sight, File) else None)
+
+
+def _look(door: Door, path: NotePath) -> Sight | None:
+    with suppress(OSError):
+        return door.vault.look(path)
+    return None

@@ -1,0 +1,106 @@
+"""Undo for the person: reverse what one client, or somebody around the door, did in a stretch of time.
+
+Note by note, each only while its bytes are still the ones to be undone; the rest is reported and left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ledger import Event
+from muninn import writing
+from muninn.door import Door
+from muninn.model.change import Kept, Pending, Receipt, Refusal, UndoDraft, basis_of
+from muninn.model.content import MISSING, Basis, ContentHash, NotePath
+from muninn.model.rights import Rights
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Whose changes are undone: a client by name, or None for whatever came around the door."""
+
+    client: str | None
+
+    def made(self, event: Event) -> bool:
+        """Whether an event is theirs. The person's own undo is nobody's to undo."""
+        if self.client is None:
+            return event.kind.value == "external"
+        return event.client == self.client
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """One note: what it holds now, what it would hold, how many events that reverses, and how it ended."""
+
+    path: NotePath
+    now: Basis
+    back_to: Basis
+    events: int
+    state: Literal["planned", "undone", "left"]
+    why: str | None = None
+
+
+def reversals(door: Door, who: Who, since: str, until: str) -> list[Reversal]:
+    """What an undo would do, note by note. Touches nothing. Times are RFC 3339 in UTC."""
+    paths = door.ledger.between(who.client, since, until)
+    pages = door.contract.is_page
+    return [_reversal(door, who, path, since, until) for path in paths if path.is_note and not pages(path.name)]
+
+
+def undo(door: Door, rights: Rights, who: Who, since: str, until: str) -> list[Reversal]:
+    """Carry out every reversal that still fits; each is a plan of its own, with its folder's page."""
+    return [_carried_out(door, rights, one) for one in reversals(door, who, since, until)]
+
+
+def _reversal(door: Door, who: Who, path: NotePath, since: str, until: str) -> Reversal:
+    now = basis_of(door.vault.look(path))
+    events = door.ledger.history(path, None, 10_000)
+    run = _newest_run(events, who, since, until)
+    if now is None:
+        return Reversal(path, MISSING, MISSING, 0, "left", "what is there is no regular file")
+    if not run:
+        other = events[0].client or "somebody around the door"
+        return Reversal(path, now, now, 0, "left", f"changed since then by {other}")
+    back_to = run[-1].before
+    if now != run[0].after:
+        return Reversal(path, now, back_to, len(run), "left", "its bytes are not the ones to be undone")
+    if isinstance(back_to, ContentHash) and not door.ledger.keeps(back_to):
+        return Reversal(path, now, back_to, len(run), "left", "the bytes before are not kept")
+    if now == back_to:
+        return Reversal(path, now, back_to, len(run), "left", "it holds the bytes before already")
+    return Reversal(path, now, back_to, len(run), "planned")
+
+
+def _newest_run(events: list[Event], who: Who, since: str, until: str) -> list[Event]:
+    """The unbroken run of their events, newest first, that ends the path's history."""
+    run: list[Event] = []
+    for event in events:
+        if not (who.made(event) and since <= event.at <= until):
+            break
+        if run and event.after != run[-1].before:
+            break
+        run.append(event)
+    return run
+
+
+def _carried_out(door: Door, rights: Rights, one: Reversal) -> Reversal:
+    if one.state != "planned":
+        return one
+    kept: Kept | None = None
+    if isinstance(one.back_to, ContentHash):
+        content = door.ledger.content(one.back_to)
+        found = door.ledger.revision(one.path, one.back_to)
+        if content is None:
+            return Reversal(one.path, one.now, one.back_to, one.events, "left", "the bytes before are not kept")
+        kept = Kept(one.back_to, content, None if found is None else found[1])
+    outcome = writing.commit(door, rights, UndoDraft(one.path, one.now, kept), None)
+    match outcome:
+        case Receipt():
+            return Reversal(one.path, one.now, one.back_to, one.events, "undone")
+        case Refusal(_, message):
+            return Reversal(one.path, one.now, one.back_to, one.events, "left", message)
+        case Pending(_, pending_id):
+            return Reversal(one.path, one.now, one.back_to, one.events, "left", f"pending as {pending_id}")
+        case _:
+            raise AssertionError("an undo has no request id that could be replayed")
