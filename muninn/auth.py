@@ -1,0 +1,189 @@
+"""What a request must get past before anything of it is acted on: host, token, rate and size. Plain ASGI.
+
+The order is fixed: foreign hosts and origins are turned away before the token is judged, the token before
+the body is read. A token counts in the Authorization header alone and is written nowhere.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import anyio
+
+from muninn.clients import Client, Register
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MAX_BODY: Final = 4 * 1024 * 1024
+BODY_SECONDS: Final = 60.0
+# Addresses of sign-in that do not exist here: a plain 404 keeps clients with a fixed token from trying one.
+_NO_SIGN_IN: Final = re.compile(r"/\.well-known(?:/.*)?\Z|/(?:register|authorize|token)/?\Z")
+_HOST: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?\Z")
+_ORIGIN: Final = re.compile(r"https?://([^/?#@]+)\Z", re.IGNORECASE)
+
+log = logging.getLogger("muninn.auth")
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """An answer from the door itself: status, a short reason, and headers."""
+
+    status: int
+    reason: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+UNAUTHORISED: Final = Turned(401, "a valid bearer token is needed", (("www-authenticate", "Bearer"),))
+
+
+@dataclass(slots=True)
+class Bucket:
+    """How many calls a client may make now: filled at ``rate`` a second up to ``burst``."""
+
+    left: float
+    at: float
+
+
+@dataclass(slots=True)
+class Rates:
+    """A token bucket a client. A rate of 0 sets no limit."""
+
+    per_second: float
+    burst: float
+    buckets: dict[str, Bucket] = field(default_factory=dict)
+
+    def take(self, client: str, now: float) -> float:
+        """Take one call; gives the seconds to wait, 0 where it may go on."""
+        if self.per_second <= 0:
+            return 0.0
+        bucket = self.buckets.setdefault(client, Bucket(self.burst, now))
+        bucket.left = min(self.burst, bucket.left + (now - bucket.at) * self.per_second)
+        bucket.at = now
+        if bucket.left < 1:
+            return (1 - bucket.left) / self.per_second
+        bucket.left -= 1
+        return 0.0
+
+
+class Gate:
+    """The middleware in front of every route but ``/health``. Leaves the Client in ``scope["state"]["client"]``."""
+
+    def __init__(self, app: App, register: Register, hosts: Iterable[str], rates: Rates) -> None:
+        self._app = app
+        self._register = register
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._rates = rates
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] != "http" or scope["path"] == "/health":
+            await self._app(scope, receive, send)
+            return
+        client = self._admit(scope)
+        if isinstance(client, Turned):
+            await answer(send, client)
+            return
+        body = await _whole_body(scope, receive)
+        match body:
+            case Turned():
+                await answer(send, body)
+            case bytes():
+                scope.setdefault("state", {})["client"] = client
+                await self._app(scope, _replay(body, receive), send)
+            case None:
+                log.info("a caller hung up before the request was whole", extra={"client": client.name})
+
+    def _admit(self, scope: Scope) -> Client | Turned:
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        if not self._is_known_host(headers):
+            return Turned(403, "this host or origin is not served here; the owner allows names with --allow-host")
+        if _NO_SIGN_IN.match(scope["path"]):
+            return Turned(404, "not found")
+        token = bearer(headers)
+        client = self._register.find(token, datetime.now(UTC)) if token is not None else None
+        if client is None:
+            log.info("turned away", extra={"status": 401, "path": scope["path"][:80]})
+            return UNAUTHORISED
+        wait = self._rates.take(client.name, time.monotonic())
+        if wait > 0:
+            return Turned(429, "too many calls; wait and go on", (("retry-after", str(int(wait) + 1)),))
+        return client
+
+    def _is_known_host(self, headers: list[tuple[bytes, bytes]]) -> bool:
+        hosts = [value for name, value in headers if name == b"host"]
+        origins = [value for name, value in headers if name == b"origin"]
+        if len(hosts) != 1 or len(origins) > 1 or not self._knows(hosts[0].decode("latin-1")):
+            return False
+        if not origins:
+            return True
+        origin = _ORIGIN.match(origins[0].decode("latin-1"))
+        return origin is not None and self._knows(origin[1])
+
+    def _knows(self, text: str) -> bool:
+        """Whether a ``host[:port]`` is one of the names served: compared whole, at any port."""
+        found = _HOST.match(text)
+        return found is not None and found[1].lower() in self._hosts
+
+
+def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
+    """The token of the one Authorization header; None where it is missing, doubled or of another kind."""
+    found = [value for name, value in headers if name == b"authorization"]
+    if len(found) != 1:
+        return None
+    scheme, _, token = found[0].partition(b" ")
+    token = token.strip(b" ")
+    return token if scheme.lower() == b"bearer" and token else None
+
+
+async def answer(send: Send, turned: Turned) -> None:
+    """Send a short JSON answer and end."""
+    body = json.dumps({"error": turned.reason}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers += [(name.encode(), value.encode()) for name, value in turned.headers]
+    await send({"type": "http.response.start", "status": turned.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _whole_body(scope: Scope, receive: Receive) -> bytes | Turned | None:
+    """The body within its limits of size and time; None where the caller hung up."""
+    too_large = Turned(413, f"the body is over {MAX_BODY} bytes; send less", (("connection", "close"),))
+    declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+    if not declared.isdigit() or int(declared) > MAX_BODY:
+        return too_large
+    pieces: list[bytes] = []
+    size = 0
+    with anyio.move_on_after(BODY_SECONDS):
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            if size > MAX_BODY:
+                return too_large
+            if not message.get("more_body", False):
+                return b"".join(pieces)
+    return Turned(408, f"the body did not arrive within {BODY_SECONDS:.0f} seconds", (("connection", "close"),))
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """A ``receive`` that gives the body that was read already, and then what the connection says."""
+    waiting: list[bytes] = [body]
+
+    async def again() -> Message:
+        if waiting:
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+        return await receive()
+
+    return again
