@@ -1,0 +1,1 @@
+"""Ask a vault questions with known right notes, and say how often they are found. Run it: ``python -m eval``."""

@@ -1,0 +1,133 @@
+"""The composition root: a door becomes an ASGI app. The lifespan opens and closes in order."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+
+import anyio
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from index import keep_fresh, watch
+from muninn.auth import Gate, Rates
+from muninn.clients import Register
+from muninn.door import Door
+from muninn.external import Suspects, keep_witness
+from muninn.holding import HOLD_S, keep_releasing
+from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
+from muninn.protocol import make_server
+
+log = logging.getLogger("muninn.app")
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What the gate needs to know: who may come, under which host names, how often."""
+
+    register: Register
+    hosts: tuple[str, ...]
+    rate_per_s: float
+    rate_burst: float
+
+
+def build(door: Door, front: Front, port: int = 0, *, baseline: bool = True) -> Starlette:
+    """The app of one door, with its threads that keep index and ledger up with the vault for as long as it lives."""
+    sessions = StreamableHTTPSessionManager(make_server(door), json_response=True, stateless=True)
+    fresh = _Freshness(door, baseline)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        fresh.start()
+        try:
+            async with sessions.run():
+                log.info("ready", extra={"port": port})
+                yield
+        finally:
+            await anyio.to_thread.run_sync(fresh.end)
+            door.index.close()
+            door.ledger.close()
+
+    routes = [
+        Route("/health", _health(door), methods=["GET"]),
+        Route("/mcp", _Endpoint(sessions), methods=["POST"]),
+        Route("/mcp/", _Endpoint(sessions), methods=["POST"]),
+    ]
+    gate = Middleware(
+        Gate,
+        register=front.register,
+        hosts=front.hosts,
+        rates=Rates(front.rate_per_s, front.rate_burst),
+    )
+    app = Starlette(routes=routes, middleware=[gate], lifespan=lifespan)
+    app.router.redirect_slashes = False
+    return app
+
+
+class _Endpoint:
+    """The MCP endpoint. There are no sessions here, so a request that names one is told that it is gone."""
+
+    def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
+        self._sessions = sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if any(name == b"mcp-session-id" for name, _ in scope["headers"]):
+            gone = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "Session not found"}}
+            await JSONResponse(gone, status_code=404)(scope, receive, send)
+            return
+        await self._sessions.handle_request(scope, receive, send)
+
+
+def _health(door: Door) -> Callable[[Request], Response]:
+    """200 while vault and ledger can be opened, 503 while one is down, and no more."""
+
+    def health(_: Request) -> Response:
+        try:
+            with door.vault.opened():
+                door.ledger.head()
+        except (VaultUnavailableError, LedgerUnavailableError):
+            return JSONResponse({"status": "unavailable"}, status_code=503)
+        return JSONResponse({"status": "ok"})
+
+    return health
+
+
+class _Freshness:
+    """The threads that follow the vault: the scan to be sure, watching to be quick, and the witness of outsiders."""
+
+    def __init__(self, door: Door, baseline: bool) -> None:
+        self._stop, self._kick = threading.Event(), threading.Event()
+        door.held.seconds = HOLD_S
+        suspects = Suspects(door.vault.look)
+        scan = (door.index, door.vault.walk, suspects.look, self._stop, self._kick)
+        self._threads = [
+            threading.Thread(target=keep_fresh, args=scan, name="scan"),
+            threading.Thread(target=keep_releasing, args=(door, self._stop), name="release"),
+            threading.Thread(target=keep_witness, args=(door, suspects, baseline, self._stop), name="witness"),
+            threading.Thread(target=watch, args=(door.vault.root, self._kick, self._stop), name="watch", daemon=True),
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        self._stop.set()
+        self._kick.set()
+        for thread in self._threads:
+            thread.join(timeout=10)
+
+
+def host_names(host: str, allowed: Iterable[str]) -> tuple[str, ...]:
+    """The names a request may come under: this machine's own, the address bound, and what the owner allows."""
+    own = ("127.0.0.1", "localhost", "[::1]")
+    bound = f"[{host}]" if ":" in host else host
+    return (*own, *(() if host in ("0.0.0.0", "::") else (bound,)), *allowed)

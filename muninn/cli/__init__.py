@@ -1,0 +1,50 @@
+"""The command line: one small module a group of commands, loaded when asked for. It wires and prints."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final
+
+import click
+
+import muninn
+
+_COMMANDS: Final = {
+    "serve": ("serve", "start the gateway"),
+    "client": ("client", "add, list, rotate and revoke clients"),
+    "search": ("look", "search the notes"),
+    "read": ("look", "read a note or a kept revision"),
+    "history": ("look", "show who changed a path"),
+    "undo": ("undo", "take back what a client, or somebody around the door, did"),
+    "index": ("index", "rebuild, scan, or show the index"),
+    "ledger": ("ledger", "verify, show or export the ledger"),
+    "demo": ("demo", "show the whole workflow on a sample vault"),
+    "start": ("start", "make a first client, say how to connect, and serve"),
+}
+
+
+class _Lazy(click.Group):
+    """A group that imports a command's module only to run it or to show its help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"muninn.cli.{_COMMANDS[cmd_name][0]}")
+        found: click.Command = getattr(module, cmd_name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, says) for name, (_, says) in _COMMANDS.items()])
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(muninn.__version__, prog_name="muninn")
+def command() -> None:
+    """Muninn: the door to a shared vault of Markdown notes.
+
+    Exit status: 0 done; 1 refused, or something is wrong (said on stderr); 2 the command line is wrong.
+    """

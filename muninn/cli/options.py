@@ -1,0 +1,66 @@
+"""What the commands share: the places, the owner's rights, how errors end a command, and how answers are printed."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from muninn.model.change import Refusal
+from muninn.model.errors import MuninnError
+from muninn.model.rights import SCOPES, Rights
+from muninn.settings import Settings, load
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def places(command: _Command) -> _Command:
+    """Give a command ``--vault``, ``--home`` and ``--cache``, and hand it the Settings they come to.
+
+    What breaks ends the command with its message and exit status 1.
+    """
+
+    @click.option("--vault", metavar="DIR", help="the vault's folder (MUNINN_VAULT)")
+    @click.option("--home", metavar="DIR", help="ledger, clients and settings (MUNINN_HOME)")
+    @click.option("--cache", metavar="DIR", help="the index (MUNINN_CACHE)")
+    @functools.wraps(command)
+    def with_places(vault: str | None, home: str | None, cache: str | None, **rest: Any) -> Any:
+        try:
+            return command(load(os.environ, vault, home, cache), **rest)
+        except MuninnError as error:
+            fail(str(error))
+
+    return with_places  # type: ignore[return-value]
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="print one JSON object")
+
+
+def owner(settings: Settings, private: bool) -> Rights:
+    """The rights of the person at the machine; private notes only when asked for."""
+    scopes = frozenset(SCOPES) if private else frozenset(SCOPES) - {"private"}
+    return Rights(None, scopes, private_paths=settings.private)
+
+
+def fail(message: str) -> None:
+    """End the command with a message on stderr and exit status 1."""
+    click.echo(f"muninn: {message}", err=True)
+    sys.exit(1)
+
+
+def show_json(value: Any) -> None:
+    """Print one JSON object."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=None if not sys.stdout.isatty() else 2))
+
+
+def refuse(refusal: Refusal, in_json: bool) -> None:
+    """End the command with a refusal."""
+    if in_json:
+        show_json({"error": {"code": refusal.code.value, "message": refusal.message, **refusal.details}})
+        sys.exit(1)
+    fail(refusal.message)

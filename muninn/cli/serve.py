@@ -1,0 +1,147 @@
+"""``muninn serve``: the gateway as a process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from muninn import clients, opening, writing
+from muninn.cli.options import places
+from muninn.door import Door
+from muninn.model.errors import LedgerUnavailableError, MuninnError, SettingsError, VaultUnavailableError
+from muninn.settings import Settings
+from muninn.vault import GatewayLock
+
+log = logging.getLogger("muninn.serve")
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
+@click.option("--port", default=8460, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="a further name it is served under")
+@click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="certificate chain, PEM")
+@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="its private key, PEM")
+@click.option("--behind-proxy", is_flag=True, help="a proxy before this gateway does TLS")
+@places
+def serve(
+    settings: Settings,
+    host: str,
+    port: int,
+    allowed: tuple[str, ...],
+    tls_cert: str | None,
+    tls_key: str | None,
+    behind_proxy: bool,
+) -> None:
+    """Start the gateway on a vault, and serve until it is told to stop (SIGTERM or Ctrl-C)."""
+    _check_binding(host, tls_cert, tls_key, behind_proxy)
+    _start_logs()
+    if not clients.load(settings.places.clients):
+        raise SettingsError("there is no client yet; make one first with: muninn client add NAME")
+    listening = _listen(host, port)
+    door = opening.for_serving(settings)
+    with _locked(settings, door, listening.getsockname()[1]):
+        _play_what_a_crash_left(door)
+        _run(settings, door, listening, host, allowed, tls_cert, tls_key)
+
+
+def _run(
+    settings: Settings,
+    door: Door,
+    listening: socket.socket,
+    host: str,
+    allowed: tuple[str, ...],
+    tls_cert: str | None,
+    tls_key: str | None,
+) -> None:
+    import uvicorn
+
+    from muninn import app
+
+    port = int(listening.getsockname()[1])
+    register = clients.Register(settings.places.clients)
+    front = app.Front(
+        register, app.host_names(host, allowed), settings.values["rate_per_s"], settings.values["rate_burst"]
+    )
+    config = uvicorn.Config(
+        app.build(door, front, port, baseline=settings.values["baseline"]),
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+        ssl_certfile=tls_cert,
+        ssl_keyfile=tls_key,
+    )
+    scheme = "https" if tls_cert else "http"
+    shown = f"[{host}]" if ":" in host else host
+    # uvicorn raises the signal it was stopped by once more when it is done; by then there is nothing left to stop.
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, lambda *_: None)
+    click.echo(f"muninn: serving the vault at {scheme}://{shown}:{port}/mcp (health at /health)", err=True)
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def _locked(settings: Settings, door: Door, port: int) -> Iterator[None]:
+    lock = GatewayLock(door.vault.root, settings.places.lease)
+    lock.take(port)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _play_what_a_crash_left(door: Door) -> None:
+    try:
+        for entry in writing.recover_all(door):
+            log.warning("a plan left by a crash", extra={"pending_id": entry.terms.pending_id, "state": entry.state})
+    except (LedgerUnavailableError, VaultUnavailableError) as error:
+        log.error("what a crash left could not be played; writes stop", extra={"reason": str(error)})
+
+
+def _check_binding(host: str, tls_cert: str | None, tls_key: str | None, behind_proxy: bool) -> None:
+    if (tls_cert is None) != (tls_key is None):
+        raise SettingsError("--tls-cert and --tls-key belong together; give both or none")
+    if host not in ("127.0.0.1", "::1", "localhost") and tls_cert is None and not behind_proxy:
+        raise SettingsError(
+            f"--host {host} is not loopback: tokens would travel in clear. Give --tls-cert and --tls-key, or say "
+            "--behind-proxy if a proxy before this gateway does TLS"
+        )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """The listening socket, made before anything else so that a taken port is said plainly."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(1024)
+    except OSError as error:
+        listening.close()
+        raise MuninnError(f"cannot listen on {host}:{port} ({error.strerror}); choose another --port") from error
+    listening.set_inheritable(False)
+    return listening
+
+
+def _start_logs() -> None:
+    """JSON lines on stderr, at the level of MUNINN_LOG_LEVEL."""
+    from pythonjsonlogger.json import JsonFormatter
+
+    name = os.environ.get("MUNINN_LOG_LEVEL", "info").upper()
+    level = logging.getLevelNamesMapping().get(name)
+    if level is None:
+        raise SettingsError(f"MUNINN_LOG_LEVEL must be debug, info, warning or error, found {name.lower()!r}")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    # The protocol's own packages log bodies and headers when asked to debug; what they say above that is enough.
+    for package in ("mcp", "uvicorn", "httpx2", "asyncio", "watchfiles"):
+        logging.getLogger(package).setLevel(max(level, logging.WARNING))

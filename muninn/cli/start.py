@@ -1,0 +1,92 @@
+"""``muninn start``: make what is missing, say how to connect, and serve."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from muninn import clients
+from muninn.cli.options import places
+from muninn.cli.serve import serve
+from muninn.model.rights import DEFAULT_SCOPES
+from muninn.settings import Places, Settings
+
+FIRST_CLIENT = "first-agent"
+
+
+def lay_out_sample(run: Path) -> Places:
+    """A copy of the bundled sample vault with home and cache beside it, below ``run``. What is there stays."""
+    found = Places((run / "vault").absolute(), (run / "home").absolute(), (run / "cache").absolute())
+    run.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if found.vault is not None and not found.vault.exists():
+        with resources.as_file(resources.files("muninn") / "sample") as sample:
+            shutil.copytree(sample, found.vault)
+    return found
+
+
+def first_client(path: Path) -> str | None:
+    """A first client where there is none yet; gives its token, None where there are clients."""
+    known = clients.load(path)
+    if known:
+        return None
+    token = clients.new_token()
+    made = clients.make(FIRST_CLIENT, token, DEFAULT_SCOPES, ("**",), ("**",), None)
+    clients.save(path, clients.added(known, made))
+    return token
+
+
+@click.command()
+@click.option("--sample", metavar="DIR", help="use a copy of the sample vault, kept below this folder")
+@click.option("--port", default=8460, show_default=True, type=click.IntRange(0, 65535))
+@places
+@click.pass_context
+def start(ctx: click.Context, settings: Settings, sample: str | None, port: int) -> None:
+    """Make a first client where there is none, say how to connect, and serve."""
+    found = lay_out_sample(Path(sample)) if sample else settings.places
+    token = first_client(found.clients)
+    token_file = Path(sample) / "token" if sample else None
+    if token is not None and token_file is not None:
+        _write_private(token_file, token)
+    elif token_file is not None and token_file.exists():
+        token = token_file.read_text(encoding="utf-8").strip()
+    _say_how_to_connect(port, token, token_file, found)
+    ctx.invoke(
+        serve,
+        vault=str(found.vault) if found.vault else None,
+        home=str(found.home),
+        cache=str(found.cache),
+        host="127.0.0.1",
+        port=port,
+        allowed=(),
+        tls_cert=None,
+        tls_key=None,
+        behind_proxy=False,
+    )
+
+
+def _write_private(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+
+
+def _say_how_to_connect(port: int, token: str | None, token_file: Path | None, found: Places) -> None:
+    address = f"http://127.0.0.1:{port}/mcp"
+    click.echo(f"Muninn    {address}")
+    click.echo(f"Vault     {found.vault}")
+    if token is None:
+        click.echo("Token     was shown when the client was made; a new one: muninn client rotate NAME")
+        shown = "YOUR-TOKEN"
+    else:
+        kept = f" (kept in {token_file})" if token_file else " (shown once; keep it)"
+        click.echo(f"Token     {token}{kept}")
+        shown = token
+    click.echo("Connect   any MCP client: streamable HTTP at the address, with the header")
+    click.echo(f"          Authorization: Bearer {shown}")
+    click.echo("          Claude Code:")
+    click.echo(f'          claude mcp add --transport http muninn {address} --header "Authorization: Bearer {shown}"')
+    click.echo("Stop      Ctrl-C\n")

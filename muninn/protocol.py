@@ -1,0 +1,199 @@
+"""The tool table spoken as MCP, both eras on one endpoint. The only module that knows the SDK's server.
+
+Handlers are plain functions; they run in worker threads, reads and writes apart, so that a writer who waits for
+the ledger never keeps a reader waiting.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import Any, Final
+from urllib.parse import unquote
+
+import anyio
+import mcp_types as types
+from anyio import CapacityLimiter
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+import muninn
+from muninn import reading, standing, tools
+from muninn.answers import to_json
+from muninn.clients import Client
+from muninn.door import Door
+from muninn.model.answer import ReadAnswer
+from muninn.model.change import Code, Refusal
+from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
+from muninn.model.rights import Rights
+from muninn.tools import Call, Tool
+
+log = logging.getLogger("muninn.calls")
+
+INSTRUCTIONS: Final = """\
+Muninn is the door to a shared vault of Markdown notes. Several agents and one person live by them: take care.
+
+1. Search first (`search`), with plain words. The answer, or the note to extend, may be there already.
+2. Read before you write (`read`). Keep the `hash`: every write must present the SHA-256 of what you read as
+   `expected_hash`; `missing` creates. A cut read has no hash: go on at `next_line`.
+3. Dry run (`dry_run: true`), look at the verdict, then commit. `edit` changes parts and leaves all else alone.
+4. New notes meet the contract: frontmatter with title, type, status, two to five kebab-case tags, date. The whole
+   contract with examples comes from the tool `contract`; answers name its version (`contract_version`).
+5. On `conflict` read again and redo your change on the new text. Never write over what you have not read.
+6. There is no delete: `archive` takes a note out and keeps its bytes; `history` and `restore` bring it back.
+7. `pending` means that a write is kept but not finished: call `recover` with its id.
+8. A hash proves that bytes are the same, not that anyone understood them; notes can be wrong about the world.
+"""
+
+CONTRACT_URI: Final = "muninn://contract"
+NOTE_URI: Final = "muninn://note/"
+_READERS: Final = 24
+_WRITERS: Final = 8
+
+
+def make_server(door: Door) -> Server[Any]:
+    """The MCP server of one door."""
+    limits = {False: CapacityLimiter(_READERS), True: CapacityLimiter(_WRITERS)}
+
+    async def on_list_tools(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        scopes = _client(ctx).scopes
+        shown = [described(tool) for tool in tools.TOOLS if tool.scope is None or tool.scope in scopes]
+        return types.ListToolsResult(tools=shown)
+
+    async def on_call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = tools.BY_NAME.get(params.name)
+        if tool is None:
+            raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name[:80]}")
+        call = Call(door, _rights(door, ctx))
+        return await anyio.to_thread.run_sync(_call, tool, call, params.arguments, limiter=limits[tool.writes])
+
+    async def on_list_resources(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        about = "The rules that every new note must meet, with examples"
+        contract = types.Resource(uri=CONTRACT_URI, name="contract", description=about, mime_type="application/json")
+        return types.ListResourcesResult(resources=[contract])
+
+    async def on_list_templates(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+        about = "A note by its path in the vault"
+        note = types.ResourceTemplate(
+            uri_template=NOTE_URI + "{+path}", name="note", description=about, mime_type="text/markdown"
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[note])
+
+    async def on_read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        rights = _rights(door, ctx)
+        return await anyio.to_thread.run_sync(_resource, door, rights, str(params.uri), limiter=limits[False])
+
+    private = CacheHint(ttl_ms=0, scope="private")
+    return Server(
+        "muninn",
+        version=muninn.__version__,
+        instructions=INSTRUCTIONS,
+        cache_hints={
+            "tools/list": private,
+            "resources/list": private,
+            "resources/templates/list": private,
+            "resources/read": private,
+        },
+        get_tool_input_schema=lambda name: tools.BY_NAME[name].input_schema if name in tools.BY_NAME else None,
+        on_list_tools=on_list_tools,
+        on_call_tool=on_call_tool,
+        on_list_resources=on_list_resources,
+        on_list_resource_templates=on_list_templates,
+        on_read_resource=on_read_resource,
+    )
+
+
+def guarded(work: Any) -> Any:
+    """Run a piece of work; what broke outside becomes the refusal that says so. A bug is left to rise."""
+    try:
+        return work()
+    except VaultUnavailableError as error:
+        return Refusal(Code.VAULT_UNAVAILABLE, f"vault unavailable: {error}; try again when it is there")
+    except LedgerUnavailableError as error:
+        return Refusal(Code.LEDGER_UNAVAILABLE, f"ledger unavailable: {error}; reads go on")
+    except OSError as error:
+        reason = error.strerror or "I/O error"
+        return Refusal(Code.VAULT_UNAVAILABLE, f"a file of the vault cannot be read now ({reason}); try again")
+
+
+def _call(tool: Tool, call: Call, arguments: Any) -> types.CallToolResult:
+    started = time.perf_counter()
+    try:
+        answer = guarded(lambda: tools.run(tool, call, arguments))
+    except Exception as error:  # the edge: no bug's text may reach a client, and none may pass unseen
+        log.exception("a bug in a tool", extra={"tool": tool.name, "client": call.rights.client})
+        raise MCPError(code=types.INTERNAL_ERROR, message="internal error; it was logged") from error
+    outcome = answer.code.value if isinstance(answer, Refusal) else getattr(answer, "state", "ok")
+    took = round((time.perf_counter() - started) * 1000, 1)
+    log.info("call", extra={"tool": tool.name, "client": call.rights.client, "outcome": outcome, "ms": took})
+    return _refused(answer) if isinstance(answer, Refusal) else _answered(answer)
+
+
+def _answered(answer: Any) -> types.CallToolResult:
+    shown = to_json(answer)
+    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=shown)
+
+
+def _refused(refusal: Refusal) -> types.CallToolResult:
+    error = {"code": refusal.code.value, "message": refusal.message, "changed": False} | to_json(dict(refusal.details))
+    text = json.dumps({"error": error}, ensure_ascii=False, separators=(",", ":"))
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+
+
+def described(tool: Tool) -> types.Tool:
+    """A tool as it goes over the wire."""
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.says,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=not tool.writes,
+            destructive_hint=False,
+            idempotent_hint=not tool.writes,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _resource(door: Door, rights: Rights, uri: str) -> types.ReadResourceResult:
+    """The contract, or a note's text. What may not be read looks as if it were not there."""
+    if uri == CONTRACT_URI:
+        text = json.dumps(to_json(standing.contract(door)), ensure_ascii=False)
+        content = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
+        return types.ReadResourceResult(contents=[content])
+    answer = guarded(lambda: _note(door, rights, uri))
+    match answer:
+        case ReadAnswer(encoding="utf-8"):
+            return types.ReadResourceResult(
+                contents=[types.TextResourceContents(uri=uri, mime_type="text/markdown", text=answer.content)]
+            )
+        case ReadAnswer():
+            blob = types.BlobResourceContents(uri=uri, mime_type="application/octet-stream", blob=answer.content)
+            return types.ReadResourceResult(contents=[blob])
+        case Refusal():
+            raise MCPError(code=types.INVALID_PARAMS, message=answer.message, data={"uri": uri[:1000]})
+    raise AssertionError("no other answer")
+
+
+def _note(door: Door, rights: Rights, uri: str) -> ReadAnswer | Refusal:
+    if not uri.startswith(NOTE_URI) or "read" not in rights.scopes:
+        return Refusal(Code.NOT_FOUND, f"no such resource; known are {CONTRACT_URI} and {NOTE_URI}{{path}}")
+    path = reading.parse_path(unquote(uri.removeprefix(NOTE_URI)))
+    return path if isinstance(path, Refusal) else reading.read(door, rights, path, reading.Range(), None)
+
+
+def _client(ctx: Any) -> Client:
+    client = ctx.request.state.client
+    if not isinstance(client, Client):
+        raise TypeError("a call came past the gate without a client")
+    return client
+
+
+def _rights(door: Door, ctx: Any) -> Rights:
+    return _client(ctx).rights(door.contract.private)

@@ -1,0 +1,123 @@
+"""What a client may know of the door as a whole: the contract, the state of things, its plans, a note's links."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any, Final
+
+import muninn
+from ledger import Entry
+from muninn import cursors, linking, refusals
+from muninn.door import Door
+from muninn.model.answer import ContractAnswer, Links, PlanRow, Status
+from muninn.model.change import Absent, Blocked, Elsewhere, Refusal, Warn
+from muninn.model.content import NotePath
+from muninn.model.errors import IndexBrokenError, LedgerUnavailableError, VaultUnavailableError
+from muninn.model.rights import Rights
+
+PLANS: Final = 100
+_PAGE: Final = 100
+
+
+def contract(door: Door) -> ContractAnswer:
+    """The published contract."""
+    published = door.contract.publish()
+    return ContractAnswer(
+        published["version"],
+        published["digest"],
+        tuple(published["rules"]),
+        published["limits"],
+        published["folder_index"],
+        tuple(published["private"]),
+    )
+
+
+def links(door: Door, rights: Rights, path: NotePath, position: int) -> Links | Refusal:
+    """The links of a note, a page at a time."""
+    if not rights.sees(path):
+        return refusals.not_found(path)
+    match door.vault.look(path):
+        case Elsewhere():
+            return refusals.elsewhere(path)
+        case Blocked() | Absent():
+            return refusals.not_found(path)
+        case _:
+            pass
+    found = linking.links(door.index, door.vault.look, door.vault.walk, rights, path, position, _PAGE)
+    if found is None:
+        return refusals.not_found(path)
+    following = cursors.make("links", {"path": path}, found.next_offset) if found.next_offset is not None else None
+    return Links(found.outgoing, found.backlinks, found.broken, found.totals, following)
+
+
+def plan_row(entry: Entry) -> PlanRow:
+    """A plan as `recover` and `status` show it."""
+    state = "superseded" if entry.state == "refused" else entry.state
+    return PlanRow(entry.terms.pending_id, entry.terms.path, state, tuple(entry.landed), entry.at)
+
+
+def plans(door: Door, client: str | None) -> tuple[PlanRow, ...]:
+    """This client's plans that are pending or that a start has settled, newest 100."""
+    if client is None:
+        return ()
+    pending = [entry for entry in door.ledger.open_entries() if entry.terms.client == client]
+    settled = door.ledger.settled_at_start(client, PLANS)
+    found = sorted(pending + settled, key=lambda entry: entry.seq, reverse=True)
+    return tuple(plan_row(entry) for entry in found[:PLANS])
+
+
+def status(door: Door, rights: Rights) -> Status:
+    """The state of every part, without failing where one is down."""
+    warnings: list[Warn] = []
+    ledger: dict[str, Any] = {"state": "ok", "events": None, "head": None}
+    pending: tuple[PlanRow, ...] = ()
+    try:
+        events, _, head = door.ledger.head()
+        ledger |= {"events": events, "head": head}
+        pending = tuple(row for row in plans(door, rights.client) if row.state == "pending")
+    except LedgerUnavailableError as error:
+        ledger["state"] = "unavailable"
+        warnings.append(Warn("ledger_unavailable", f"writes stop, reads go on: {error}"))
+    index = door.index.state(private=rights.sees_private)
+    notes = _count(door, rights)
+    if index.state == "broken":
+        warnings.append(Warn("degraded", "the index cannot answer; searches scan the files until it is made again"))
+    return Status(
+        {"id": door.vault.id, "notes": notes, "readable": _is_readable(door)},
+        {"state": index.state, "age_s": index.age_s, "notes": notes, "faults": _visible_faults(index.faults, rights)},
+        ledger,
+        {"last_ok": None, "age_h": None, "files": None},
+        pending,
+        door.vault.can_exchange(),
+        door.coverage.share(index.notes),
+        {"muninn": muninn.__version__, "contract": door.contract.version, "python": platform.python_version()},
+        {
+            "name": rights.client,
+            "scopes": sorted(rights.scopes),
+            "read": list(rights.read.patterns),
+            "write": list(rights.write.patterns),
+        },
+        tuple(warnings),
+    )
+
+
+def _count(door: Door, rights: Rights) -> int:
+    """How many notes this client may see; 0 while the index cannot say."""
+    try:
+        if rights.sees_everything:
+            return door.index.state(private=rights.sees_private).notes
+        return sum(rights.sees(path) for path, _ in door.index.hashes(private=rights.sees_private))
+    except IndexBrokenError:
+        return 0
+
+
+def _visible_faults(faults: Any, rights: Rights) -> int:
+    return sum(1 for fault in faults if rights.sees(fault.path))
+
+
+def _is_readable(door: Door) -> bool:
+    try:
+        with door.vault.opened():
+            return True
+    except VaultUnavailableError:
+        return False

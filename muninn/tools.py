@@ -1,0 +1,441 @@
+"""The tool table: name, scope, schemas, and a handler of a few lines each.
+
+A handler takes a ``Call`` and checked arguments and gives an answer or a Refusal; it never speaks MCP.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from ledger import Entry
+from muninn import arguments as args
+from muninn import cursors, reading, refusals, searching, standing, writing
+from muninn.door import Door
+from muninn.model.answer import (
+    ChangeRow,
+    ContractAnswer,
+    Found,
+    HistoryAnswer,
+    Links,
+    Listing,
+    PlanRow,
+    ReadAnswer,
+    Recovered,
+    Status,
+    Written,
+)
+from muninn.model.change import (
+    Append,
+    ArchiveDraft,
+    Change,
+    Code,
+    Draft,
+    Edit,
+    EditDraft,
+    Kept,
+    Pending,
+    Plan,
+    Receipt,
+    Refusal,
+    Replace,
+    Request,
+    RestoreDraft,
+    Section,
+    SetFields,
+    WriteDraft,
+)
+from muninn.model.content import Basis, NotePath, basis
+from muninn.model.rights import Rights
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Who calls, at which door."""
+
+    door: Door
+    rights: Rights
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One row of the table. ``scope`` None means that any client may call it; ``writes`` that it may change notes."""
+
+    name: str
+    scope: str | None
+    title: str
+    says: str
+    takes: type
+    gives: type
+    run: Callable[[Call, Any], Any]
+    writes: bool = False
+
+    @property
+    def adapter(self) -> TypeAdapter[Any]:
+        """The checker of the arguments, made when first used and kept."""
+        return _adapter(self.takes)
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The arguments as JSON schema."""
+        return _schema(self.takes)
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """The answer as JSON schema."""
+        return _schema(self.gives)
+
+
+@functools.cache
+def _adapter(shape: type) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
+
+
+@functools.cache
+def _schema(shape: type) -> dict[str, Any]:
+    found: dict[str, Any] = _without_titles(_adapter(shape).json_schema(mode="validation"))
+    return found
+
+
+def _without_titles(schema: Any) -> Any:
+    """A schema without the titles pydantic makes from names: every client pays for them in every list of tools."""
+    if isinstance(schema, dict):
+        shown = {key: value for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
+        return {key: _without_titles(value) for key, value in shown.items()}
+    return [_without_titles(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def run(tool: Tool, call: Call, arguments: Any) -> Any:
+    """Check rights and arguments and run one tool. Gives its answer or a Refusal; what breaks is raised."""
+    if tool.scope is not None and tool.scope not in call.rights.scopes:
+        message = f"this client lacks the scope {tool.scope} that {tool.name} needs; ask the owner for it"
+        return Refusal(Code.FORBIDDEN, message)
+    checked = args.checked(tool.name, tool.adapter, arguments)
+    return checked if isinstance(checked, Refusal) else tool.run(call, checked)
+
+
+# --- reading ---------------------------------------------------------------------------------------
+
+
+def _search(call: Call, a: args.SearchArguments) -> Found | Refusal:
+    asked = searching.Asked(
+        a.query, a.limit, a.folder, a.type, a.status, tuple(a.tags or ()), a.since, a.until, a.explain
+    )
+    door = call.door
+    return searching.search(door.index, door.vault.look, door.vault.walk, call.rights, asked)
+
+
+def _read(call: Call, a: args.ReadArguments) -> ReadAnswer | Refusal:
+    path = reading.parse_path(a.path)
+    if isinstance(path, Refusal):
+        return path
+    return reading.read(call.door, call.rights, path, reading.Range(a.start_line or 1, a.end_line), a.revision)
+
+
+def _list(call: Call, a: args.ListArguments) -> Listing | Refusal:
+    folder = reading.parse_path(a.folder.removesuffix("/")) if a.folder else ""
+    if isinstance(folder, Refusal):
+        return folder
+    return reading.listing(call.door, call.rights, folder, a.depth, a.hashes, a.cursor)
+
+
+def _links(call: Call, a: args.LinksArguments) -> Links | Refusal:
+    path = reading.parse_path(a.path)
+    if isinstance(path, Refusal):
+        return path
+    position = cursors.read("links", {"path": path}, a.cursor) if a.cursor is not None else 0
+    if isinstance(position, Refusal):
+        return position
+    return standing.links(call.door, call.rights, path, int(position))
+
+
+def _history(call: Call, a: args.HistoryArguments) -> HistoryAnswer | Refusal:
+    path = reading.parse_path(a.path)
+    return path if isinstance(path, Refusal) else reading.history(call.door, call.rights, path, a.cursor)
+
+
+def _contract(call: Call, _: args.NoArguments) -> ContractAnswer:
+    return standing.contract(call.door)
+
+
+def _status(call: Call, _: args.NoArguments) -> Status:
+    return standing.status(call.door, call.rights)
+
+
+# --- writing ---------------------------------------------------------------------------------------
+
+
+def _write(call: Call, a: args.WriteArguments) -> Written | Refusal:
+    return _on_note(call, a, lambda path, expected: WriteDraft(path, a.path, a.content.encode(), expected))
+
+
+def _edit(call: Call, a: args.EditArguments) -> Written | Refusal:
+    return _on_note(call, a, lambda path, expected: EditDraft(path, tuple(map(_edit_value, a.edits)), expected))
+
+
+def _edit_value(edit: Any) -> Edit:
+    match edit:
+        case args.ReplaceEdit():
+            return Replace(edit.replace, edit.with_)
+        case args.AppendEdit():
+            return Append(edit.append)
+        case args.SectionEdit():
+            return Section(edit.section, edit.text, edit.mode)
+        case _:
+            return SetFields(edit.frontmatter)
+
+
+def _archive(call: Call, a: args.ArchiveArguments) -> Written | Refusal:
+    return _on_note(call, a, lambda path, expected: ArchiveDraft(path, expected, a.reason, a.note))
+
+
+def _on_note(call: Call, a: Any, draft: Callable[[NotePath, Basis], Draft]) -> Written | Refusal:
+    """The path and the expected hash of a call, then the draft made from them."""
+    path, expected = reading.parse_path(a.path), _basis(a.expected_hash)
+    if isinstance(path, Refusal):
+        return path
+    if isinstance(expected, Refusal):
+        return expected
+    return _submit(call, draft(path, expected), a)
+
+
+def _restore(call: Call, a: args.RestoreArguments) -> Written | Refusal:
+    path = reading.parse_path(a.path)
+    if isinstance(path, Refusal):
+        return path
+    if not call.rights.changes(path):
+        return refusals.forbidden(path)
+    kept = reading.kept_revision(call.door, path, a.revision)
+    if isinstance(kept, Refusal):
+        return kept
+    return _submit(call, RestoreDraft(path, Kept(kept[0], kept[1], kept[2])), a)
+
+
+def _submit(call: Call, draft: Draft, a: Any) -> Written | Refusal:
+    """Dry run or commit, and the outcome as an answer: the one ``match`` of the way down."""
+    if a.dry_run:
+        verdict = writing.judge(call.door, call.rights, draft)
+        return verdict if isinstance(verdict, Refusal) else _planned(call, verdict, "dry_run", None, None)
+    outcome = writing.commit(call.door, call.rights, draft, _request(a))
+    match outcome:
+        case Refusal():
+            return outcome
+        case Receipt(plan, event):
+            return _planned(call, plan, "committed", event, None)
+        case Pending(plan, pending_id):
+            return _planned(call, plan, "pending", None, pending_id)
+        case writing.Replayed(entry):
+            return _replayed(call, entry)
+
+
+def _planned(call: Call, plan: Plan, state: Any, event: str | None, pending_id: str | None) -> Written:
+    return Written(
+        state,
+        plan.path,
+        str(plan.after),
+        str(plan.before),
+        _rows(call, plan.changes),
+        event,
+        pending_id,
+        call.door.contract.version,
+        plan.diff,
+        plan.warnings,
+    )
+
+
+def _rows(call: Call, changes: Iterable[Change]) -> tuple[ChangeRow, ...]:
+    """The changes that the client may see: a page outside its globs is not named."""
+    seen = (change for change in changes if call.rights.sees(change.path))
+    return tuple(ChangeRow(change.path, str(change.before), str(change.after)) for change in seen)
+
+
+def _replayed(call: Call, entry: Entry) -> Written:
+    terms = entry.terms
+    pending = entry.state == "pending"
+    return Written(
+        "pending" if pending else "replayed",
+        terms.path,
+        str(terms.after),
+        str(terms.before),
+        _rows(call, entry.changes),
+        entry.event,
+        terms.pending_id if pending else None,
+        terms.contract_version,
+    )
+
+
+def _request(a: Any) -> Request | None:
+    """The client's request id, bound to the tool (the class of its arguments) and the canonical arguments."""
+    if a.request_id is None:
+        return None
+    tool = next(tool for tool in TOOLS if tool.takes is type(a))
+    plain = tool.adapter.dump_python(a, mode="json", by_alias=True)
+    bound = {name: value for name, value in plain.items() if name not in ("request_id", "dry_run")}
+    text = json.dumps([tool.name, bound], sort_keys=True, ensure_ascii=False)
+    return Request(a.request_id, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _basis(text: str) -> Basis | Refusal:
+    found = basis(text)
+    if found is None:
+        message = (
+            f"`expected_hash` must be the hash of a read (64 lower-case hex digits) or missing, found {text[:80]!r}"
+        )
+        return Refusal(Code.INVALID_ARGUMENTS, message)
+    return found
+
+
+def _recover(call: Call, a: args.RecoverArguments) -> Recovered | Refusal:
+    if a.pending_id is None:
+        return Recovered(None, None, (), standing.plans(call.door, call.rights.client))
+    entry = writing.recover(call.door, call.rights.client, a.pending_id)
+    if isinstance(entry, Refusal):
+        return entry
+    row: PlanRow = standing.plan_row(entry)
+    return Recovered(row.pending_id, row.state, row.landed)
+
+
+_SAFE = (
+    "Judged before anything is touched; dry_run=true shows the verdict. Old bytes are kept: see history and restore."
+)
+
+TOOLS: Final = (
+    Tool(
+        "search",
+        "read",
+        "Search the notes",
+        "Find notes by plain words. Search before you write: the answer may be there already. Retired notes "
+        "(superseded, archived, retracted) are left out unless `status` names them. Each hit carries a snippet with "
+        "its lines and `source_hash`; read the note for the `hash` that a write needs. `confidence` low or none "
+        "means that the vault probably does not hold the answer.",
+        args.SearchArguments,
+        Found,
+        _search,
+    ),
+    Tool(
+        "read",
+        "read",
+        "Read a note",
+        "Read a file, or a range of its lines, with the SHA-256 of its exact bytes. `hash` comes only with the whole "
+        "file; a cut answer has `hash: null`, says `next_line`, and its pieces share one `source_hash`. "
+        "`revision` reads kept bytes of this path, also after it was archived.",
+        args.ReadArguments,
+        ReadAnswer,
+        _read,
+    ),
+    Tool(
+        "list",
+        "read",
+        "List a folder",
+        "List notes, attachments and folders, sorted by path, 100 rows a page. `depth` looks into subfolders; "
+        "`hashes` adds each file's `source_hash`.",
+        args.ListArguments,
+        Listing,
+        _list,
+    ),
+    Tool(
+        "links",
+        "read",
+        "Links of a note",
+        "Wikilinks and Markdown links of a note (`outgoing`), links without a target (`broken`), and the notes that "
+        "link to it (`backlinks`).",
+        args.LinksArguments,
+        Links,
+        _links,
+    ),
+    Tool(
+        "history",
+        "read",
+        "History of a path",
+        "Who changed a path, when and how, newest first, also after it was archived. An event id, or a hash marked as "
+        "kept, is a `revision` for read and restore.",
+        args.HistoryArguments,
+        HistoryAnswer,
+        _history,
+    ),
+    Tool(
+        "write",
+        "write",
+        "Write a whole note",
+        "Create a note (`expected_hash: missing`) or replace one (the `hash` of your read). The text lands byte for "
+        "byte. It must meet the contract: frontmatter with title, type, status, two to five kebab-case tags and a "
+        "date; call `contract` for the rules. The folder's page follows by itself. " + _SAFE,
+        args.WriteArguments,
+        Written,
+        _write,
+        writes=True,
+    ),
+    Tool(
+        "edit",
+        "write",
+        "Edit parts of a note",
+        "Change parts of a note and leave every other byte alone: {replace, with} for a text that stands exactly "
+        "once, {append}, {section, text, mode} under a heading, {frontmatter: {key: value or null}}. All edits or "
+        "none. Answers with a diff. " + _SAFE,
+        args.EditArguments,
+        Written,
+        _edit,
+        writes=True,
+    ),
+    Tool(
+        "archive",
+        "archive",
+        "Archive a note",
+        "Take one note out of the vault; its bytes are kept first and `restore` brings them back. There is no "
+        "delete. One path and its hash, never a pattern. " + _SAFE,
+        args.ArchiveArguments,
+        Written,
+        _archive,
+        writes=True,
+    ),
+    Tool(
+        "restore",
+        "archive",
+        "Restore an archived note",
+        "Bring a kept revision back to its original path, only where nothing is. To bring old bytes back over a live "
+        "note, read the revision and write it.",
+        args.RestoreArguments,
+        Written,
+        _restore,
+        writes=True,
+    ),
+    Tool(
+        "recover",
+        "write",
+        "Finish a pending write",
+        "Go on with a write that answered `pending`; without an id, list your plans that are pending or that a start "
+        "has settled. A plan whose files changed meanwhile is `superseded`: nothing is rebased, `landed` says what is "
+        "in place.",
+        args.RecoverArguments,
+        Recovered,
+        _recover,
+        writes=True,
+    ),
+    Tool(
+        "contract",
+        None,
+        "The vault's contract",
+        "The rules that every new note must meet, each with an example it accepts and one it rejects, the limits, and "
+        "the version.",
+        args.NoArguments,
+        ContractAnswer,
+        _contract,
+    ),
+    Tool(
+        "status",
+        None,
+        "State of the door",
+        "Whether vault, index and ledger are well, your rights, and your pending plans.",
+        args.NoArguments,
+        Status,
+        _status,
+    ),
+)
+
+BY_NAME: Final = {tool.name: tool for tool in TOOLS}

@@ -1,0 +1,138 @@
+"""The command line: what it prints, its JSON, its exit statuses, and that it stays quick."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from muninn.cli import command
+
+NOTE = "---\ntitle: Canary gate\ntype: note\nstatus: active\ntags: [aa, bb]\ndate: 2026-05-04\n---\nthe canary sings\n"
+
+
+class Person:
+    """Somebody at the machine with a vault."""
+
+    def __init__(self, folder: Path) -> None:
+        self.vault, self.home, self.cache = folder / "vault", folder / "home", folder / "cache"
+        self.vault.mkdir()
+        (self.vault / "a.md").write_text(NOTE)
+        (self.vault / "private").mkdir()
+        (self.vault / "private/b.md").write_text(NOTE.replace("canary sings", "canary whispers"))
+
+    def runs(self, *arguments: str, stdin: str = "") -> Result:
+        places = {"MUNINN_VAULT": str(self.vault), "MUNINN_HOME": str(self.home), "MUNINN_CACHE": str(self.cache)}
+        return CliRunner().invoke(command, list(arguments), input=stdin, env=places)
+
+    def json(self, *arguments: str) -> Any:
+        ran = self.runs(*arguments, "--json")
+        assert ran.exit_code == 0, ran.output
+        return json.loads(ran.stdout)
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    return Person(tmp_path)
+
+
+def test_search_leaves_private_notes_out_unless_asked(person: Person) -> None:
+    person.json("index", "scan")
+    assert [hit["path"] for hit in person.json("search", "canary")["hits"]] == ["a.md"]
+    both = person.json("search", "canary", "--private")["hits"]
+    assert sorted(hit["path"] for hit in both) == ["a.md", "private/b.md"]
+    assert "a.md:8" in person.runs("search", "canary", "sings").output
+
+
+def test_search_works_before_any_scan_and_says_so(person: Person) -> None:
+    found = person.json("search", "canary")
+    assert [hit["path"] for hit in found["hits"]] == ["a.md"]
+    assert found["degraded"] is True
+
+
+def test_read_prints_the_note_and_gives_its_hash_as_json(person: Person) -> None:
+    assert person.runs("read", "a.md").output == NOTE
+    assert person.json("read", "a.md")["complete"] is True
+    refused = person.runs("read", "private/b.md")
+    assert refused.exit_code == 1
+    assert "is not there" in refused.output
+    assert person.runs("read", "private/b.md", "--private").exit_code == 0
+    assert person.runs("read", "../a.md").exit_code == 1
+
+
+def test_clients_are_made_listed_rotated_and_revoked(person: Person) -> None:
+    made = person.json("client", "add", "bot", "--scope", "read,code", "--read", "a/**", "--expires", "3")
+    assert made["token"].startswith("mnn_")
+    (row,) = person.json("client", "list")["clients"]
+    assert (row["scopes"], row["read"], row["write"]) == (["code", "read"], ["a/**"], ["**"])
+    assert row["expires"]
+    rotated = person.json("client", "rotate", "bot")
+    assert rotated["token"] != made["token"]
+    assert person.runs("client", "add", "bot").exit_code == 1
+    assert person.json("client", "revoke", "bot") == {"revoked": "bot"}
+    assert person.json("client", "list") == {"clients": []}
+    assert person.runs("client", "revoke", "bot").exit_code == 1
+
+
+def test_a_token_made_elsewhere_is_taken_from_stdin_and_not_printed(person: Person) -> None:
+    token = "made-elsewhere-0123456789-abcdefghij"
+    ran = person.runs("client", "add", "bot", "--token-stdin", stdin=token + "\n")
+    assert ran.exit_code == 0
+    assert token not in ran.output
+    weak = person.runs("client", "add", "other", "--token-stdin", stdin="weak\n")
+    assert weak.exit_code == 1
+    assert "weak" not in weak.output.replace("weak;", "")
+
+
+def test_index_scan_lists_faults_and_exits_0(person: Person) -> None:
+    (person.vault / "bad.md").write_text("---\ntitle: [unclosed\n---\ntext\n")
+    scanned = person.json("index", "scan")
+    assert [fault["path"] for fault in scanned["faults"]] == ["bad.md"]
+    assert person.json("index", "status")["state"] == "ready"
+    assert person.json("index", "rebuild")["notes"] == 3
+
+
+def test_a_missing_vault_is_said_with_status_1(person: Person) -> None:
+    person.vault.rename(person.vault.with_name("away"))
+    for arguments in (("index", "scan"), ("search", "x"), ("read", "a.md")):
+        ran = person.runs(*arguments)
+        assert ran.exit_code == 1
+        assert "vault" in ran.output
+
+
+def test_no_vault_at_all_says_what_to_give(tmp_path: Path) -> None:
+    ran = CliRunner().invoke(command, ["search", "x", "--home", str(tmp_path)], env={"MUNINN_VAULT": ""})
+    assert ran.exit_code == 1
+    assert "--vault DIR" in ran.output
+
+
+def test_ledger_commands_need_a_ledger(person: Person) -> None:
+    assert person.runs("ledger", "verify").exit_code == 1
+    assert person.runs("ledger", "export").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "never"),
+    [
+        (["--help"], ["yaml", "apsw", "mcp", "pydantic", "starlette", "numpy", "rich"]),
+        (["search", "--help"], ["mcp", "pydantic", "starlette", "uvicorn", "numpy", "rich"]),
+        (["client", "list"], ["mcp", "pydantic", "starlette", "uvicorn", "numpy", "rich"]),
+    ],
+)
+def test_a_command_imports_only_what_it_needs(tmp_path: Path, arguments: list[str], never: list[str]) -> None:
+    code = (
+        "import sys\nfrom muninn.cli import command\n"
+        f"try:\n    command({arguments!r})\nexcept SystemExit:\n    pass\n"
+        f"print([name for name in {never!r} if name in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"MUNINN_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+    )
+    assert run.stdout.strip().splitlines()[-1] == "[]"
