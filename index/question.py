@@ -186,7 +186,7 @@ def _corrections(question: Question, connection: apsw.Connection, counts: dict[s
             continue
         if max((counts.get(term, 0) for term in word.terms), default=0) > 1:
             continue
-        near = _neighbours(word.main[0]) | _neighbours(word.folded)
+        near = _neighbours(word.main[0])
         rows: list[Any] = connection.execute(
             "SELECT term, notes FROM words WHERE term IN (SELECT value FROM json_each(?))"
             " ORDER BY notes DESC, term LIMIT ?",

@@ -50,7 +50,8 @@ TABLE_NAMES: Final = frozenset(
 def mark(settings: IndexSettings) -> str:
     """What a file must carry to be this program's index under these settings."""
     parts = (
-        *sorted(settings.retired), "|", *settings.logs.patterns, "|", settings.folder_page or "", settings.language
+        *sorted(settings.retired), "|", *settings.logs.patterns, "|", settings.folder_page or "", settings.language,
+        settings.origin,
     )  # fmt: skip
     return f"{VERSION}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
 

@@ -25,11 +25,13 @@ class IndexSettings:
     """``retired`` are statuses left out of answers; ``logs`` are paths that count half beside dated file names.
 
     ``folder_page`` is the name of the folders' index pages, whose managed block is not searched; None is off.
+    ``origin`` says which vault, cut how, an index file is of: one of another origin is made anew.
     """
 
     retired: frozenset[str] = frozenset({"superseded", "archived", "retracted"})
     logs: Globs = NO_LOGS
     folder_page: str | None = "index.md"
+    origin: str = ""
     language: str = "english"
     scan_every_s: float = 20.0
     watch: bool = True

@@ -5,6 +5,7 @@ Used by the gateway and by the commands that look at or write beside one; import
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from muninn.door import Door
 from muninn.model.errors import LedgerUnavailableError, SettingsError, VaultUnavailableError
 from muninn.model.rights import Globs
 from muninn.settings import Places, Settings
-from muninn.vault import Vault, adopt
+from muninn.vault import MARK, Vault, adopt
+
+log = logging.getLogger("muninn.opening")
 
 
 def for_serving(settings: Settings) -> Door:
@@ -28,9 +31,12 @@ def for_serving(settings: Settings) -> Door:
     ledger = Ledger(settings.places.ledger)
     try:
         expected = ledger.vault_id
+        was_served = (root / MARK).exists()
         vault = adopt(root, expected)
         if expected is None and vault.id is not None:
             ledger.belong_to(vault.id)
+            if was_served:
+                log.warning("this home has a new ledger, but the vault was served before: its history is elsewhere")
     except LedgerUnavailableError:
         vault = adopt(root, None)
     return Door(settings.places.home, vault, ledger, index_of(settings), settings.contract())
@@ -54,6 +60,7 @@ def index_of(settings: Settings) -> Index:
         retired=frozenset(settings.values["retired"]),
         logs=Globs(tuple(settings.values["logs"])),
         folder_page=settings.values["folder_index"] or None,
+        origin="\n".join([str(vault_root(settings.places).resolve()), *settings.private.patterns]),
     )
     return Index(settings.places.cache, settings.private.cover, chosen)
 

@@ -6,6 +6,7 @@ handed its slice.
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -131,11 +132,17 @@ def load(environment: Mapping[str, str], vault: str | None, home: str | None, ca
     home_path = _place(home or environment.get("MUNINN_HOME") or platformdirs.user_data_dir("muninn"))
     values = read_file(home_path / FILE)
     vault_text = vault or environment.get("MUNINN_VAULT") or values["vault"]
-    default_cache = platformdirs.user_cache_dir("muninn")
-    cache_path = _place(cache or environment.get("MUNINN_CACHE") or values["cache"] or default_cache)
-    places = Places(_place(vault_text) if vault_text else None, home_path, cache_path)
+    vault_path = _place(vault_text) if vault_text else None
+    cache_path = _place(cache or environment.get("MUNINN_CACHE") or values["cache"] or _default_cache(vault_path))
+    places = Places(vault_path, home_path, cache_path)
     _refuse_nesting(places)
     return Settings(places, values)
+
+
+def _default_cache(vault: Path | None) -> str:
+    """The platform's cache folder, with a folder for each vault, so that two gateways never share an index."""
+    place = platformdirs.user_cache_dir("muninn")
+    return place if vault is None else f"{place}/{hashlib.sha256(str(vault.resolve()).encode()).hexdigest()[:12]}"
 
 
 def read_file(path: Path) -> dict[str, Any]:

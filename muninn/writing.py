@@ -6,6 +6,7 @@ judged is the hash that is replaced, and plays it. Crash recovery plays the same
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -43,6 +44,8 @@ from muninn.model.note import Note
 from muninn.model.rights import Rights
 from muninn.pages import page_of
 from muninn.vault import Applied, Drifted, write_lock
+
+log = logging.getLogger("muninn.writing")
 
 _NO_LEDGER: Final = "nothing was changed. Reads go on; try again when the ledger can be written"
 
@@ -170,6 +173,8 @@ def play(
             progress.landed.append(change.path)
             if applied.aside is not None:
                 door.held.add(change.path, applied.aside)
+            if applied.lost:
+                log.warning("a replaced note lost %s", ", ".join(applied.lost))
         return _settle(door, entry, progress)
     except (OSError, VaultUnavailableError) as error:
         return _broken_off(door, entry, progress, error)

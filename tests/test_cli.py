@@ -58,7 +58,7 @@ def test_read_prints_the_note_and_gives_its_hash_as_json(person: Person) -> None
     assert person.json("read", "a.md")["complete"] is True
     refused = person.runs("read", "private/b.md")
     assert refused.exit_code == 1
-    assert "is not there" in refused.output
+    assert "--private" in refused.output
     assert person.runs("read", "private/b.md", "--private").exit_code == 0
     assert person.runs("read", "../a.md").exit_code == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -52,7 +53,7 @@ def add(
 def list_(settings: Settings, as_json: bool) -> None:
     """Show the clients and what they may do. Tokens cannot be shown: only their SHA-256 is kept."""
     found = clients.load(settings.places.clients)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": one.name,
             "scopes": sorted(one.scopes),
@@ -68,7 +69,8 @@ def list_(settings: Settings, as_json: bool) -> None:
         return
     for row in rows:
         until = f", until {row['expires']}" if row["expires"] else ""
-        click.echo(f"{row['name']}: {row['scopes']}; read {row['read']}; write {row['write']}{until}")
+        scopes, reads, writes = (", ".join(map(str, row[key] or ())) for key in ("scopes", "read", "write"))
+        click.echo(f"{row['name']}: {scopes}; read {reads}; write {writes}{until}")
     if not rows:
         click.echo("no client yet; make one with: muninn client add NAME")
 

@@ -80,7 +80,10 @@ def read(
     if isinstance(parsed, Refusal):
         refuse(parsed, as_json)
         return
-    answer = reading.read(door, owner(settings, private), parsed, reading.Range(start_line, end_line), revision)
+    rights = owner(settings, private)
+    answer = reading.read(door, rights, parsed, reading.Range(start_line, end_line), revision)
+    if isinstance(answer, Refusal) and not rights.sees(parsed):
+        fail(f"{parsed} lies under the private paths; add --private to read it")
     if isinstance(answer, Refusal):
         refuse(answer, as_json)
         return

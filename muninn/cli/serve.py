@@ -84,7 +84,8 @@ def _run(
     # uvicorn raises the signal it was stopped by once more when it is done; by then there is nothing left to stop.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
-    click.echo(f"muninn: serving the vault at {scheme}://{shown}:{port}/mcp (health at /health)", err=True)
+    shown = "every address of this machine" if host in ("0.0.0.0", "::") else f"{scheme}://{shown}:{port}/mcp"
+    click.echo(f"muninn: serving the vault at {shown}, port {port} (health at /health)", err=True)
     uvicorn.Server(config).run(sockets=[listening])
 
 

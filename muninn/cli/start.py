@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from importlib import resources
 from pathlib import Path
 
 import click
 
-from muninn import clients
+from muninn import clients, opening
 from muninn.cli.options import places
 from muninn.cli.serve import serve
 from muninn.model.rights import DEFAULT_SCOPES
@@ -47,6 +48,7 @@ def first_client(path: Path) -> str | None:
 def start(ctx: click.Context, settings: Settings, sample: str | None, port: int) -> None:
     """Make a first client where there is none, say how to connect, and serve."""
     found = lay_out_sample(Path(sample)) if sample else settings.places
+    opening.vault_root(found)
     token = first_client(found.clients)
     token_file = Path(sample) / "token" if sample else None
     if token is not None and token_file is not None:
@@ -79,7 +81,8 @@ def _say_how_to_connect(port: int, token: str | None, token_file: Path | None, f
     click.echo(f"Muninn    {address}")
     click.echo(f"Vault     {found.vault}")
     if token is None:
-        click.echo("Token     was shown when the client was made; a new one: muninn client rotate NAME")
+        command = f"{sys.argv[0]} client rotate NAME --home {found.home}"
+        click.echo(f"Token     was shown when the client was made; a new one: {command}")
         shown = "YOUR-TOKEN"
     else:
         kept = f" (kept in {token_file})" if token_file else " (shown once; keep it)"

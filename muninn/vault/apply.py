@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from muninn.model import seams
 from muninn.model.change import Absent, Blocked, Change
@@ -21,9 +21,13 @@ from .look import Opened, look, open_folder, spelled
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The path holds the bytes of ``after``. ``aside`` is the file that was there, where it was to be held."""
+    """The path holds the bytes of ``after``. ``aside`` is the file that was there, where it was to be held.
+
+    ``lost`` names what the new file could not take over from it: owner, hard links, extended attributes.
+    """
 
     aside: temps.Aside | None = None
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class _Place:
 
 def _put(place: _Place, content: bytes) -> Applied:
     folder, change = place.folder, place.change
-    temp = temps.write(folder, change, content)
+    temp, lost = temps.write(folder, change, content, None if change.before is MISSING else place.name)
     try:
         seams.at("vault.exchange", change.path)
         if change.before is MISSING:
@@ -118,7 +122,8 @@ def _put(place: _Place, content: bytes) -> Applied:
     except OSError:
         temps.discard(folder, temp)
         raise
-    return _look_at_what_came_out(place, temp)
+    found = _look_at_what_came_out(place, temp)
+    return replace(found, lost=lost) if lost and isinstance(found, Placed) else found
 
 
 def _look_at_what_came_out(place: _Place, temp: str) -> Applied:

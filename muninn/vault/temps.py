@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,13 +34,18 @@ class Aside:
     hash: ContentHash | None
 
 
-def write(folder: int, change: Change, content: bytes) -> str:
-    """The bytes in a new file beside the target: all written, flushed, size and hash checked."""
+def write(folder: int, change: Change, content: bytes, like: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """The bytes in a new file beside the target: all written, flushed, size and hash checked.
+
+    ``like`` is the file it will replace: owner and extended attributes (so ACLs, too) are taken over from it. Gives
+    the temp file's name, and what could not be taken over.
+    """
     name = new_name()
     seams.at("vault.write", change.path)
     descriptor = os.open(name, _NEW_FILE, 0o666, dir_fd=folder)
     try:
         _write_all(descriptor, content)
+        lost = () if like is None else _take_over(folder, like, descriptor)
         if change.mode is not None:
             os.fchmod(descriptor, change.mode)
         seams.at("vault.fsync", change.path)
@@ -52,7 +58,40 @@ def write(folder: int, change: Change, content: bytes) -> str:
         raise
     finally:
         os.close(descriptor)
-    return name
+    return name, lost
+
+
+def _take_over(folder: int, like: str, descriptor: int) -> tuple[str, ...]:
+    """Owner and extended attributes of the file that will be replaced; gives what is lost."""
+    try:
+        model = os.open(like, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return ()
+    lost: list[str] = []
+    try:
+        seen, ours = os.fstat(model), os.fstat(descriptor)
+        if (seen.st_uid, seen.st_gid) != (ours.st_uid, ours.st_gid):
+            try:
+                os.fchown(descriptor, seen.st_uid, seen.st_gid)
+            except OSError:
+                lost.append("owner")
+        if seen.st_nlink > 1:
+            lost.append("hard links")
+        if sys.platform == "linux":
+            lost += [name for name in os.listxattr(model) if not _copied(model, descriptor, name)]
+    except OSError:
+        lost.append("extended attributes")
+    finally:
+        os.close(model)
+    return tuple(lost)
+
+
+def _copied(model: int, descriptor: int, name: str) -> bool:
+    try:
+        os.setxattr(descriptor, name, os.getxattr(model, name))
+    except OSError:
+        return False
+    return True
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

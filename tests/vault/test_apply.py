@@ -340,3 +340,24 @@ def test_applying_leaves_no_descriptor_open(room: Room) -> None:
     with pytest.raises(OSError, match=r"."):
         put(room, "a/b/c.md", None, NEW)
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_owner_and_attributes_of_the_replaced_file_are_taken_over(room: Room) -> None:
+    file = room.lay("a.md", OLD)
+    try:
+        os.setxattr(file, "user.colour", b"blue")
+    except (OSError, AttributeError):
+        pytest.skip("NOT RUN: no extended attributes on this file system")
+    if os.geteuid() == 0:
+        os.chown(file, 12345, 12346)
+    assert put(room, "a.md", OLD, NEW) == Placed()
+    assert os.getxattr(file, "user.colour") == b"blue"
+    if os.geteuid() == 0:
+        assert (file.stat().st_uid, file.stat().st_gid) == (12345, 12346)
+
+
+def test_a_hard_link_is_named_as_lost(room: Room) -> None:
+    file = room.lay("a.md", OLD)
+    os.link(file, room.root / "b.md")
+    assert put(room, "a.md", OLD, NEW) == Placed(lost=("hard links",))
+    assert room.bytes_of("b.md") == OLD
