@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from index import Candidate, Filters, Index, Look, Walk, fallback
@@ -24,8 +24,9 @@ from muninn.model.errors import IndexBrokenError
 from muninn.model.rights import Rights
 
 MOST_HITS: Final = 100
-_MOST_BYTES: Final = 30_000
-"""Of the 32 KiB of an answer; the rest is left to its frame."""
+_MOST_BYTES: Final = 17_500
+"""Of the 32 KiB of an answer: it goes over the wire twice, as an object and as its text for older clients."""
+_LEAST_SNIPPET: Final = 60
 _FRAME_BYTES: Final = 280
 """A hit's keys, hash and numbers."""
 
@@ -205,15 +206,23 @@ def _hit(row: Weighed, explain: bool) -> Hit:
 
 
 def _fitting(hits: list[Hit]) -> tuple[Hit, ...]:
-    """As many of the best hits as an answer may carry."""
+    """As many of the best hits as an answer may carry: long lists get shorter snippets before they are cut."""
+    over = sum(map(_size, hits)) - _MOST_BYTES
+    if over > 0:
+        longest = max(_LEAST_SNIPPET, max(len(hit.snippet) for hit in hits) - over // len(hits))
+        hits = [replace(hit, snippet=hit.snippet[:longest]) for hit in hits]
     spent, kept = 0, 0
     for hit in hits:
-        values = (hit.path, hit.title, hit.snippet, hit.type, hit.status, hit.date, hit.tags, hit.explain)
-        spent += len(json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")) + _FRAME_BYTES
+        spent += _size(hit)
         if spent > _MOST_BYTES:
             break
         kept += 1
     return tuple(hits[:kept])
+
+
+def _size(hit: Hit) -> int:
+    values = (hit.path, hit.title, hit.snippet, hit.type, hit.status, hit.date, hit.tags, hit.explain)
+    return len(json.dumps(values).encode()) + _FRAME_BYTES
 
 
 def _note(question: Question, pool: _Pool, sure: Confidence, missing: list[str]) -> str | None:

@@ -256,3 +256,16 @@ def test_the_rest_of_a_conflict_is_told(gateway: Gateway) -> None:
     assert error["changed_by"] == "a"
     assert "-one" in error["diff"]
     assert "+two" in error["diff"]
+
+
+def test_a_whole_search_answer_stays_under_32_kib_on_the_wire(gateway: Gateway) -> None:
+    crowd = gateway.vault / "crowd"
+    crowd.mkdir(exist_ok=True)
+    for number in range(120):
+        (crowd / f"n{number:03}.md").write_text(note(f'The "quoted" gnu {number}', 'a "gnu" says "moo" — ' * 60))
+    assert gateway.muninn("index", "scan").returncode == 0
+    heard = gateway.rpc("a", "tools/call", {"name": "search", "arguments": {"query": "gnu", "limit": 100}})
+    found = heard.json["result"]["structuredContent"]
+    assert len(heard.body) <= 32 * 1024
+    assert len(found["hits"]) >= 15
+    assert found["more"] is True
