@@ -20,6 +20,7 @@ END: Final = "<!-- /muninn:index -->"
 
 _LINE_OF = re.compile(r"- \[\[([^\]|\n]*)(?:\||\]\])")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_ON_A_LINE = re.compile(r"[^\r\n]+")
 _NOT_IN_LINK = re.compile(r"[\[\]|]|<(?=!--)|(?<=--)>")
 _BREAKING = re.compile(r"<(?=!--)|(?<=--)>|\[(?=\[)|\](?=\])|\]\Z")
 _INSTEAD = {"<": "‹", ">": "›", "[": "(", "]": ")"}
@@ -55,7 +56,7 @@ def blank_block(text: str) -> str:
     block = find_block(text)
     if block is None:
         return text
-    blank = "".join(char if char in "\r\n" else " " for char in text[block.start : block.end])
+    blank = _ON_A_LINE.sub(lambda found: " " * len(found[0]), text[block.start : block.end])
     return text[: block.start] + blank + text[block.end :]
 
 
