@@ -63,6 +63,9 @@ def plan(draft: Draft, view: View, contract: Contract, rights: Rights, today: st
 
 def _plan_edit(draft: EditDraft, view: View, contract: Contract, rights: Rights, today: str) -> Plan | Refusal:
     found = view.note
+    if isinstance(found, Absent) and draft.expected is MISSING:
+        message = f"{draft.path} is not there to be edited; make it with the tool write and expected_hash missing"
+        return Refusal(Code.NOT_FOUND, message)
     if not isinstance(found, File) or found.hash != draft.expected:
         return _base_fault(draft.path, draft.expected, found, None, rights) or refusals.not_a_note(draft.path)
     try:

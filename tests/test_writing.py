@@ -469,6 +469,23 @@ def test_every_file_is_looked_at_before_the_first_is_touched(paged: Room, monkey
     assert touched == []
 
 
+def test_an_outsiders_edit_that_a_write_finds_is_an_event_once(room: Room) -> None:
+    commit(room, WriteDraft(path(NOTE), NOTE, OLD, MISSING))
+    room.lay(NOTE, FOREIGN)
+    for _ in range(2):
+        assert isinstance(commit(room, draft("overwrite")), Refusal)
+    (theirs, ours) = room.door.ledger.history(path(NOTE), None, 9)
+    assert (theirs.kind, theirs.client, theirs.before, theirs.after) == (
+        Kind.EXTERNAL,
+        None,
+        ContentHash.of(OLD),
+        ContentHash.of(FOREIGN),
+    )
+    assert ours.client == "ada"
+    assert room.door.ledger.content(ContentHash.of(FOREIGN)) == FOREIGN
+    assert verify(room.home / "ledger.db").faults == ()
+
+
 # --- many at once ----------------------------------------------------------------------------------
 
 
@@ -636,3 +653,29 @@ def test_a_ledger_that_cannot_be_read_stops_a_request(room: Room, monkeypatch: p
     with pytest.raises(LedgerUnavailableError):
         commit(room, draft("create"), Request("r", "digest"))
     assert room.bytes_of(NOTE) is None
+
+
+@pytest.mark.parametrize("verb", ["overwrite", "archive"])
+def test_a_write_that_landed_is_not_told_as_failed_because_its_temp_file_stays(
+    room: Room, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    room.lay(NOTE, OLD)
+    honest = os.unlink
+
+    def stuck(name: str, **more: Any) -> None:
+        if name.endswith(".tmp"):
+            raise OSError(errno.EIO, "stuck")
+        honest(name, **more)
+
+    monkeypatch.setattr(temps.os, "unlink", stuck)
+    assert isinstance(commit(room, draft(verb)), Receipt)
+    assert room.bytes_of(NOTE) == (NEW if verb == "overwrite" else None)
+    monkeypatch.undo()
+    writing.recover_all(room.door)
+    assert room.temps() == []
+
+
+def test_an_edit_of_a_note_that_is_not_there_points_to_write(room: Room) -> None:
+    outcome = commit(room, EditDraft(path("none.md"), (Append("x"),), MISSING))
+    assert isinstance(outcome, Refusal)
+    assert outcome.code is Code.NOT_FOUND

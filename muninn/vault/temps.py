@@ -185,6 +185,7 @@ def content_of(folder: int, name: str) -> bytes | None:
 
 
 def discard(folder: int, temp: str) -> None:
-    """Remove a temp file, where it is still there."""
-    with contextlib.suppress(FileNotFoundError):
+    """Remove a temp file. One that cannot be removed now stays for the sweep of the next start: the names are
+    exchanged by then, and a write that has landed must not be told as failed."""
+    with contextlib.suppress(OSError):
         os.unlink(temp, dir_fd=folder)

@@ -131,7 +131,9 @@ def test_frontmatter_that_is_no_yaml_is_told_alone_with_its_line() -> None:
     assert "line 2" in messages(text)
 
 
-@pytest.mark.parametrize("value", ["null", "~", "", '""', "'   '", '"\\u200b"', "7", "2026", "yes", "[One]", "{a: b}", None])
+@pytest.mark.parametrize(
+    "value", ["null", "~", "", '""', "'   '", '"\\u200b"', "7", "2026", "yes", "[One]", "{a: b}", None]
+)
 @pytest.mark.parametrize("key", ["title", "type", "status"])
 def test_a_required_word_that_is_none(key: str, value: str | None) -> None:
     text = head(**{key: value})

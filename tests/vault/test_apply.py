@@ -361,3 +361,27 @@ def test_a_hard_link_is_named_as_lost(room: Room) -> None:
     os.link(file, room.root / "b.md")
     assert put(room, "a.md", OLD, NEW) == Placed(lost=("hard links",))
     assert room.bytes_of("b.md") == OLD
+
+
+def test_a_replaced_file_is_held_until_it_is_released(room: Room) -> None:
+    room.lay("a.md", OLD)
+    change = Change(path("a.md"), ContentHash.of(OLD), ContentHash.of(NEW))
+    applied = room.door.vault.apply(change, NEW, hold=True)
+    assert isinstance(applied, Placed)
+    assert applied.aside is not None
+    assert (room.root / applied.aside.name).read_bytes() == OLD
+    assert room.door.vault.release(applied.aside) is None
+    assert names(room) == {"a.md"}
+
+
+def test_who_writes_into_a_held_file_is_heard(room: Room) -> None:
+    room.lay("d/a.md", OLD)
+    with open(room.root / "d/a.md", "r+b") as editor:
+        change = Change(path("d/a.md"), ContentHash.of(OLD), MISSING)
+        applied = room.door.vault.apply(change, None, hold=True)
+        editor.write(FOREIGN)
+        editor.truncate()
+    assert isinstance(applied, Placed)
+    assert applied.aside is not None
+    assert room.door.vault.release(applied.aside) == FOREIGN
+    assert room.temps() != []
