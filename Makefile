@@ -30,7 +30,7 @@ serve: $(READY) ## start the gateway, on a sample vault unless VAULT=DIR is give
 	@exec $(BIN)/muninn start --port $(PORT) $(if $(VAULT),--vault "$(VAULT)" $(if $(HOME_DIR),--home "$(HOME_DIR)"),--sample .run)
 
 demo: $(READY) ## show the whole workflow with real answers; ends by itself
-	@$(BIN)/muninn demo
+	@$(BIN)/muninn demo --run .run/demo
 
 test: lint ## the checks and the whole test suite
 	@$(BIN)/python -P -m pytest -n auto

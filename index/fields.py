@@ -27,7 +27,7 @@ COLUMNS: Final = ("title", "names", "meta", "heads", "body")
 WEIGHTS: Final = (8.0, 4.0, 2.0, 2.0, 1.0)
 
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
-_DATED_NAME = re.compile(r"(?:.*[^0-9])?(?:19|20)\d\d[-_. ]?(?:0[1-9]|1[0-2])[-_. ]?(?:0[1-9]|[12]\d|3[01])\Z")
+_DATED_NAME = re.compile(r"(?:19|20)\d\d[-_. ]?(?:0[1-9]|1[0-2])[-_. ]?(?:0[1-9]|[12]\d|3[01])\Z")
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[Tt ]\d{2}:\d{2}.*)?\Z", re.DOTALL)
 _LOOKS_LIKE_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
 _OWN_COLUMNS: Final = frozenset({"title", "aliases", "alias", "tags", "type", "status", "date"})

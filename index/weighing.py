@@ -33,8 +33,8 @@ _NOTE_SHARE: Final = 0.7
 _LOG_FACTOR: Final = 0.5
 _COPY_FACTOR: Final = 0.5
 _SHORT_QUESTION: Final = 4
-_HIGH: Final = 0.8
-_MEDIUM: Final = 0.6
+_HIGH: Final = 0.75
+_MEDIUM: Final = 0.5
 _COPY_MARK = re.compile(r" ?\([^()]*conflicted copy[^()]*\)|\.sync-conflict-[^.]*", re.IGNORECASE)
 
 

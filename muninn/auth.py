@@ -87,7 +87,8 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
-        if scope["type"] != "http" or scope["path"] == "/health":
+        is_health = scope.get("path") == "/health" and scope.get("method") in ("GET", "HEAD")
+        if scope["type"] != "http" or is_health:
             await self._app(scope, receive, send)
             return
         client = self._admit(scope)
@@ -113,7 +114,7 @@ class Gate:
         token = bearer(headers)
         client = self._register.find(token, datetime.now(UTC)) if token is not None else None
         if client is None:
-            log.info("turned away", extra={"status": 401, "path": scope["path"][:80]})
+            log.info("turned away", extra={"status": 401})
             return UNAUTHORISED
         wait = self._rates.take(client.name, time.monotonic())
         if wait > 0:

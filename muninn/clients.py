@@ -5,14 +5,17 @@ A token itself is never stored. A change counts from the next call on: the file 
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import hmac
 import json
+import logging
 import os
 import re
 import secrets
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +23,8 @@ from typing import Any, Final
 
 from muninn.model.errors import SettingsError
 from muninn.model.rights import SCOPES, Globs, Rights
+
+log = logging.getLogger("muninn.clients")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
@@ -136,10 +141,23 @@ def rotated(clients: Mapping[str, Client], name: str, token: str) -> dict[str, C
     return {**clients, name: replace(_known(clients, name), digest=digest)}
 
 
-def revoked(clients: Mapping[str, Client], name: str) -> dict[str, Client]:
-    """The clients without one."""
-    _known(clients, name)
-    return {other: client for other, client in clients.items() if other != name}
+def revoke(clients: dict[str, Client], name: str) -> None:
+    """Take one client out."""
+    del clients[_known(clients, name).name]
+
+
+@contextlib.contextmanager
+def changing(path: Path) -> Iterator[dict[str, Client]]:
+    """The clients, to be changed in place and saved: two commands at once never lose one another's change."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        known = load(path)
+        yield known
+        save(path, known)
+    finally:
+        os.close(descriptor)
 
 
 class Register:
@@ -175,6 +193,7 @@ class Register:
             self.fault = None
         except SettingsError as error:
             clients, self.fault = {}, str(error)
+            log.error("nobody is let in until the clients can be read: %s", error)
         self._by_digest = {client.digest.encode(): client for client in clients.values()}
         self._seen = key
 

@@ -31,6 +31,12 @@ def read(tool: str, arguments: dict[str, Any], cursor: str) -> int | str | Refus
     return position
 
 
+def read_number(tool: str, arguments: dict[str, Any], cursor: str) -> int | Refusal:
+    """The position in a cursor of a question whose positions are numbers."""
+    position = read(tool, arguments, cursor)
+    return _bad() if isinstance(position, str) else position
+
+
 def _seal(tool: str, arguments: dict[str, Any]) -> str:
     text = json.dumps([tool, arguments], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -24,11 +24,12 @@ class Coverage:
     """Notes whose present bytes are not kept."""
     counted: bool = False
 
-    def share(self, notes: int) -> float:
-        """The share of covered notes, 0 before they have been counted."""
+    def share(self, notes: int, sees: Callable[[str], bool]) -> float:
+        """The share of covered notes among the ``notes`` that somebody sees, 0 before they have been counted."""
         if not self.counted:
             return 0.0
-        return 1.0 if notes == 0 else round(max(0.0, 1 - len(self.bare) / notes), 4)
+        bare = sum(map(sees, self.bare.copy()))
+        return 1.0 if notes == 0 else round(max(0.0, 1 - bare / notes), 4)
 
 
 @dataclass(frozen=True, slots=True)

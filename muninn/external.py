@@ -15,8 +15,8 @@ from typing import Final
 
 from index import Look
 from muninn.door import Door
-from muninn.model.change import Change, File, Sight, basis_of
-from muninn.model.content import MISSING, ContentHash, NotePath
+from muninn.model.change import Blocked, Change, File, Sight, basis_of
+from muninn.model.content import MISSING, Basis, ContentHash, NotePath
 from muninn.model.errors import IndexBrokenError, LedgerUnavailableError, VaultUnavailableError
 from muninn.vault import write_lock
 
@@ -85,13 +85,15 @@ def record(door: Door, paths: Iterable[NotePath]) -> int:
 
 
 def record_locked(door: Door, paths: Iterable[NotePath]) -> int:
-    """The same under a write lock that is held already: no plan is half-way, so that the ledger's word is whole."""
+    """The same under a write lock that is held already: no plan is being played meanwhile."""
     begun = door.ledger.has_begun()
+    own = {change.path: change.after for entry in door.ledger.open_entries() for change in entry.changes}
     changes: list[Change] = []
     contents: dict[ContentHash, bytes] = {}
     for path in paths:
         change = _change(door, path, begun, contents)
-        if change is not None:
+        # What a pending plan has landed is our own, although its event is still to come.
+        if change is not None and change.after != own.get(path):
             changes.append(change)
     if changes:
         door.ledger.witness(changes, contents)
@@ -104,14 +106,13 @@ def begin(door: Door, notes: Iterable[tuple[NotePath, ContentHash]], keep_bytes:
 
     ``notes`` are the paths and hashes that the scan found. At the first scan of all, they become the baseline.
     """
-    begun = door.ledger.has_begun()
     found = dict(notes)
-    unknown = [path for path in found if door.ledger.last(path) is None]
-    if not begun:
-        _note_all(door, unknown, keep_bytes)
-        unknown = []
+    known = {path: door.ledger.last(path) for path in found}
+    if not door.ledger.has_begun():
+        _note_all(door, [path for path in found if known[path] is None], keep_bytes)
+    differing = [path for path, last in known.items() if last is None or last[0] != found[path]]
     gone = [path for path in door.ledger.known_paths() if path not in found]
-    record(door, [*unknown, *(path for path in found if path not in unknown), *gone])
+    record(door, [*differing, *gone])
     door.coverage.bare = {path for path, digest in found.items() if not door.ledger.keeps(digest)}
     door.coverage.counted = True
 
@@ -148,8 +149,7 @@ def _batches(paths: list[NotePath]) -> Iterator[list[NotePath]]:
 
 
 def _differs(door: Door, path: NotePath) -> bool:
-    sight = _look(door, path)
-    now = None if sight is None else basis_of(sight)
+    now = _basis(_look(door, path))
     last = door.ledger.last(path)
     return now is not None and now != (MISSING if last is None else last[0])
 
@@ -157,7 +157,7 @@ def _differs(door: Door, path: NotePath) -> bool:
 def _change(door: Door, path: NotePath, begun: bool, contents: dict[ContentHash, bytes]) -> Change | None:
     """The change from what the ledger knew to what is there; None where they agree, or it cannot be told."""
     sight = _look(door, path)
-    now = None if sight is None else basis_of(sight)
+    now = _basis(sight)
     last = door.ledger.last(path)
     if now is None or (last is None and not begun):
         return None
@@ -167,6 +167,13 @@ def _change(door: Door, path: NotePath, begun: bool, contents: dict[ContentHash,
     if isinstance(sight, File):
         contents[sight.hash] = sight.content
     return Change(path, before, now, sight.mode if isinstance(sight, File) else None)
+
+
+def _basis(sight: Sight | None) -> Basis | None:
+    """What a path holds as a note: a link or a folder in its place is none any more. None where it cannot be told."""
+    if isinstance(sight, Blocked):
+        return MISSING
+    return None if sight is None else basis_of(sight)
 
 
 def _look(door: Door, path: NotePath) -> Sight | None:

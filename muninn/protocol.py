@@ -6,9 +6,11 @@ the ledger never keeps a reader waiting.
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import time
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -58,13 +60,16 @@ def make_server(door: Door) -> Server[Any]:
     limits = {False: CapacityLimiter(_READERS), True: CapacityLimiter(_WRITERS)}
 
     async def on_list_tools(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        scopes = _client(ctx).scopes
+        client = _client(ctx)
+        scopes = client.scopes
+        log.info("call", extra={"tool": "tools/list", "client": client.name, "outcome": "ok"})
         shown = [described(tool) for tool in tools.TOOLS if tool.scope is None or tool.scope in scopes]
         return types.ListToolsResult(tools=shown)
 
     async def on_call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = tools.BY_NAME.get(params.name)
         if tool is None:
+            log.info("call", extra={"tool": "unknown", "client": _client(ctx).name, "outcome": "refused"})
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name[:80]}")
         call = Call(door, _rights(door, ctx))
         return await anyio.to_thread.run_sync(_call, tool, call, params.arguments, limiter=limits[tool.writes])
@@ -83,7 +88,8 @@ def make_server(door: Door) -> Server[Any]:
 
     async def on_read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         rights = _rights(door, ctx)
-        return await anyio.to_thread.run_sync(_resource, door, rights, str(params.uri), limiter=limits[False])
+        work = functools.partial(_logged, "resources/read", rights.client, lambda: _resource(door, rights, params.uri))
+        return await anyio.to_thread.run_sync(work, limiter=limits[False])
 
     private = CacheHint(ttl_ms=0, scope="private")
     return Server(
@@ -119,16 +125,25 @@ def guarded(work: Any) -> Any:
 
 
 def _call(tool: Tool, call: Call, arguments: Any) -> types.CallToolResult:
+    answer = _logged(tool.name, call.rights.client, lambda: guarded(lambda: tools.run(tool, call, arguments)))
+    return _refused(answer) if isinstance(answer, Refusal) else _answered(answer)
+
+
+def _logged(name: str, client: str | None, work: Callable[[], Any]) -> Any:
+    """Do one call's work and log it. The edge: no bug's text may reach a client, and none may pass unseen."""
     started = time.perf_counter()
     try:
-        answer = guarded(lambda: tools.run(tool, call, arguments))
-    except Exception as error:  # the edge: no bug's text may reach a client, and none may pass unseen
-        log.exception("a bug in a tool", extra={"tool": tool.name, "client": call.rights.client})
+        answer = work()
+    except MCPError:
+        log.info("call", extra={"tool": name, "client": client, "outcome": "refused"})
+        raise
+    except Exception as error:
+        log.exception("a bug in a call", extra={"tool": name, "client": client})
         raise MCPError(code=types.INTERNAL_ERROR, message="internal error; it was logged") from error
     outcome = answer.code.value if isinstance(answer, Refusal) else getattr(answer, "state", "ok")
     took = round((time.perf_counter() - started) * 1000, 1)
-    log.info("call", extra={"tool": tool.name, "client": call.rights.client, "outcome": outcome, "ms": took})
-    return _refused(answer) if isinstance(answer, Refusal) else _answered(answer)
+    log.info("call", extra={"tool": name, "client": client, "outcome": outcome, "ms": took})
+    return answer
 
 
 def _answered(answer: Any) -> types.CallToolResult:
@@ -143,6 +158,7 @@ def _refused(refusal: Refusal) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
+@functools.cache
 def described(tool: Tool) -> types.Tool:
     """A tool as it goes over the wire."""
     return types.Tool(
@@ -169,6 +185,11 @@ def _resource(door: Door, rights: Rights, uri: str) -> types.ReadResourceResult:
         return types.ReadResourceResult(contents=[content])
     answer = guarded(lambda: _note(door, rights, uri))
     match answer:
+        case ReadAnswer(complete=False):
+            message = (
+                f"the note has {answer.size} bytes, more than a resource carries: use the tool read, piece by piece"
+            )
+            raise MCPError(code=types.INVALID_PARAMS, message=message, data={"uri": uri[:1000]})
         case ReadAnswer(encoding="utf-8"):
             return types.ReadResourceResult(
                 contents=[types.TextResourceContents(uri=uri, mime_type="text/markdown", text=answer.content)]

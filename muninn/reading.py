@@ -52,8 +52,7 @@ def read(door: Door, rights: Rights, path: NotePath, lines: Range, revision: str
         case Absent():
             return refusals.not_found(path)
         case Blocked(_, what):
-            message = f"{path} cannot be read: it is {refusals.what_is_there(what)}, not a regular file"
-            return Refusal(Code.TOO_LARGE if what.startswith("larger") else Code.INVALID_PATH, message)
+            return refusals.no_file(path, what)
         case Elsewhere():
             return refusals.elsewhere(path)
 
@@ -237,10 +236,10 @@ def history(door: Door, rights: Rights, path: NotePath, cursor: str | None) -> H
     """Events of a path, newest first, of archived paths as well."""
     if not rights.sees(path):
         return refusals.not_found(path)
-    position = cursors.read("history", {"path": path}, cursor) if cursor is not None else None
+    position = cursors.read_number("history", {"path": path}, cursor) if cursor is not None else None
     if isinstance(position, Refusal):
         return position
-    events = door.ledger.history(path, position if isinstance(position, int) else None, PAGE + 1)
+    events = door.ledger.history(path, position, PAGE + 1)
     rows = tuple(
         EventRow(
             event.id,

@@ -19,6 +19,12 @@ def not_found(path: NotePath) -> Refusal:
     return Refusal(Code.NOT_FOUND, f"{path} is not there; search or list for it, or see history for what was archived")
 
 
+def no_file(path: NotePath, what: str) -> Refusal:
+    """The refusal for reading what is no regular file, or too large a one."""
+    message = f"{path} cannot be read: there is {what_is_there(what)}, not a regular file"
+    return Refusal(Code.TOO_LARGE if what.startswith("larger") else Code.INVALID_PATH, message)
+
+
 def what_is_there(what: str) -> str:
     """A ``Blocked.what`` with its article."""
     return what if what.startswith(("a ", "larger")) else f"a {what}"

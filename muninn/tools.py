@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from ledger import Entry
 from muninn import arguments as args
-from muninn import cursors, reading, refusals, searching, standing, writing
+from muninn import cursors, diffs, reading, refusals, searching, standing, writing
 from muninn.door import Door
 from muninn.model.answer import (
     ChangeRow,
@@ -40,6 +40,7 @@ from muninn.model.change import (
     Edit,
     EditDraft,
     Kept,
+    Kind,
     Pending,
     Plan,
     Receipt,
@@ -49,9 +50,10 @@ from muninn.model.change import (
     RestoreDraft,
     Section,
     SetFields,
+    Warn,
     WriteDraft,
 )
-from muninn.model.content import Basis, NotePath, basis
+from muninn.model.content import Basis, ContentHash, NotePath, basis
 from muninn.model.rights import Rights
 
 
@@ -117,7 +119,13 @@ def run(tool: Tool, call: Call, arguments: Any) -> Any:
         message = f"this client lacks the scope {tool.scope} that {tool.name} needs; ask the owner for it"
         return Refusal(Code.FORBIDDEN, message)
     checked = args.checked(tool.name, tool.adapter, arguments)
-    return checked if isinstance(checked, Refusal) else tool.run(call, checked)
+    if isinstance(checked, Refusal):
+        return checked
+    if tool.scope is not None:
+        # A vault that is not there is said in every answer, also in those that would not need to look.
+        with call.door.vault.opened():
+            pass
+    return tool.run(call, checked)
 
 
 # --- reading ---------------------------------------------------------------------------------------
@@ -149,10 +157,10 @@ def _links(call: Call, a: args.LinksArguments) -> Links | Refusal:
     path = reading.parse_path(a.path)
     if isinstance(path, Refusal):
         return path
-    position = cursors.read("links", {"path": path}, a.cursor) if a.cursor is not None else 0
+    position = cursors.read_number("links", {"path": path}, a.cursor) if a.cursor is not None else 0
     if isinstance(position, Refusal):
         return position
-    return standing.links(call.door, call.rights, path, int(position))
+    return standing.links(call.door, call.rights, path, position)
 
 
 def _history(call: Call, a: args.HistoryArguments) -> HistoryAnswer | Refusal:
@@ -245,7 +253,7 @@ def _planned(call: Call, plan: Plan, state: Any, event: str | None, pending_id: 
         pending_id,
         call.door.contract.version,
         plan.diff,
-        plan.warnings,
+        _visible(call, plan.warnings),
     )
 
 
@@ -253,6 +261,11 @@ def _rows(call: Call, changes: Iterable[Change]) -> tuple[ChangeRow, ...]:
     """The changes that the client may see: a page outside its globs is not named."""
     seen = (change for change in changes if call.rights.sees(change.path))
     return tuple(ChangeRow(change.path, str(change.before), str(change.after)) for change in seen)
+
+
+def _visible(call: Call, warnings: Iterable[Warn]) -> tuple[Warn, ...]:
+    """The warnings that name nothing outside the client's rights."""
+    return tuple(warning for warning in warnings if all(map(call.rights.sees, warning.paths)))
 
 
 def _replayed(call: Call, entry: Entry) -> Written:
@@ -267,7 +280,19 @@ def _replayed(call: Call, entry: Entry) -> Written:
         entry.event,
         terms.pending_id if pending else None,
         terms.contract_version,
+        _diff(call, entry),
     )
+
+
+def _diff(call: Call, entry: Entry) -> str | None:
+    """The diff that the first answer to an edit carried, made again from the kept bytes."""
+    if entry.terms.kind is not Kind.OVERWRITE:
+        return None
+    before, after = (
+        call.door.ledger.content(basis) if isinstance(basis, ContentHash) else None
+        for basis in (entry.terms.before, entry.terms.after)
+    )
+    return None if before is None or after is None else diffs.unified(before, after, entry.terms.path)
 
 
 def _request(a: Any) -> Request | None:
@@ -293,11 +318,11 @@ def _basis(text: str) -> Basis | Refusal:
 
 def _recover(call: Call, a: args.RecoverArguments) -> Recovered | Refusal:
     if a.pending_id is None:
-        return Recovered(None, None, (), standing.plans(call.door, call.rights.client))
+        return Recovered(None, None, (), standing.plans(call.door, call.rights))
     entry = writing.recover(call.door, call.rights.client, a.pending_id)
     if isinstance(entry, Refusal):
         return entry
-    row: PlanRow = standing.plan_row(entry)
+    row: PlanRow = standing.plan_row(entry, call.rights)
     return Recovered(row.pending_id, row.state, row.landed)
 
 

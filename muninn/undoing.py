@@ -11,7 +11,7 @@ from typing import Literal
 from ledger import Event
 from muninn import writing
 from muninn.door import Door
-from muninn.model.change import Kept, Pending, Receipt, Refusal, UndoDraft, basis_of
+from muninn.model.change import Kept, Kind, Pending, Receipt, Refusal, UndoDraft, basis_of
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
 from muninn.model.rights import Rights
 
@@ -24,6 +24,8 @@ class Who:
 
     def made(self, event: Event) -> bool:
         """Whether an event is theirs. The person's own undo is nobody's to undo."""
+        if event.kind is Kind.INDEX:
+            return False
         if self.client is None:
             return event.kind.value == "external"
         return event.client == self.client
@@ -43,14 +45,20 @@ class Reversal:
 
 def reversals(door: Door, who: Who, since: str, until: str) -> list[Reversal]:
     """What an undo would do, note by note. Touches nothing. Times are RFC 3339 in UTC."""
-    paths = door.ledger.between(who.client, since, until)
-    pages = door.contract.is_page
-    return [_reversal(door, who, path, since, until) for path in paths if path.is_note and not pages(path.name)]
+    paths = [path for path in door.ledger.between(who.client, since, until) if path.is_note]
+    return [_reversal(door, who, path, since, until) for path in paths if _is_theirs(door, who, path, since, until)]
 
 
 def undo(door: Door, rights: Rights, who: Who, since: str, until: str) -> list[Reversal]:
     """Carry out every reversal that still fits; each is a plan of its own, with its folder's page."""
     return [_carried_out(door, rights, one) for one in reversals(door, who, since, until)]
+
+
+def _is_theirs(door: Door, who: Who, path: NotePath, since: str, until: str) -> bool:
+    """Whether they changed the path itself: a folder's page that only followed its notes follows them again."""
+    if not door.contract.is_page(path.name):
+        return True
+    return any(who.made(event) and since <= event.at <= until for event in door.ledger.history(path, None, 10_000))
 
 
 def _reversal(door: Door, who: Who, path: NotePath, since: str, until: str) -> Reversal:

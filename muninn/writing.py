@@ -154,11 +154,13 @@ def play(
     """
     progress = _Progress(resumed, at_start)
     try:
-        bases = [basis_of(sight) for sight in door.vault.look_at([change.path for change in entry.changes])]
+        sights = door.vault.look_at([change.path for change in entry.changes])
+        bases = [basis_of(sight) for sight in sights]
         progress.landed = [c.path for c, basis in zip(entry.changes, bases, strict=True) if basis == c.after]
-        strangers = [basis for c, basis in zip(entry.changes, bases, strict=True) if basis not in (c.before, c.after)]
+        strangers = [n for n, change in enumerate(entry.changes) if bases[n] not in (change.before, change.after)]
         if strangers:
-            return _stop(door, entry, progress, strangers[0])
+            progress.keep |= {s.hash: s.content for s in (sights[n] for n in strangers) if isinstance(s, File)}
+            return _stop(door, entry, progress, bases[strangers[0]])
         for number, change in enumerate(entry.changes):
             if change.path in progress.landed:
                 continue
@@ -209,6 +211,7 @@ def _settle(door: Door, entry: Entry, progress: _Progress) -> Played:
     if back != [change.after for change in entry.changes]:
         return Played("pending", tuple(progress.landed))
     event = door.ledger.settle(entry, "committed", paths, at_start=progress.at_start, found=progress.keep)
+    door.coverage.bare.difference_update(paths)
     return Played("committed", tuple(paths), event)
 
 

@@ -156,7 +156,7 @@ def test_addresses_of_a_sign_in_are_plain_404(register: Path, path: str) -> None
 
 
 def test_health_is_open_and_nothing_else(register: Path) -> None:
-    assert Asked(register, [], path="/health").status == 200
+    assert Asked(register, [], path="/health", method="GET").status == 200
     assert Asked(register, [HOST], path="/health/").status == 401
     assert Asked(register, [HOST], path="/elsewhere").status == 401
 
@@ -214,3 +214,8 @@ def test_the_digests_are_compared_in_full(register: Path, monkeypatch: pytest.Mo
     clients.Register(register).find(b"wrong", datetime.now(UTC))
     assert len(seen) == 1
     assert all(isinstance(side, bytes) and len(side) == 64 for side in seen[0])
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE", "PUT", "OPTIONS"])
+def test_health_is_open_for_looking_alone(register: Path, method: str) -> None:
+    assert Asked(register, [HOST], path="/health", method=method).status == 401

@@ -47,10 +47,11 @@ def test_search_leaves_private_notes_out_unless_asked(person: Person) -> None:
     assert "a.md:8" in person.runs("search", "canary", "sings").output
 
 
-def test_search_works_before_any_scan_and_says_so(person: Person) -> None:
+def test_the_first_search_makes_the_index(person: Person) -> None:
     found = person.json("search", "canary")
     assert [hit["path"] for hit in found["hits"]] == ["a.md"]
-    assert found["degraded"] is True
+    assert found["engine"] == "bm25"
+    assert person.json("index", "status")["state"] == "ready"
 
 
 def test_read_prints_the_note_and_gives_its_hash_as_json(person: Person) -> None:

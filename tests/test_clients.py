@@ -44,7 +44,8 @@ def test_a_change_counts_from_the_next_call_on(tmp_path: Path) -> None:
     clients.save(path, clients.rotated(clients.load(path), "a", "b" * 40))
     assert register.find(b"a" * 40, NOW) is None
     assert register.find(b"b" * 40, NOW) is not None
-    clients.save(path, clients.revoked(clients.load(path), "a"))
+    with clients.changing(path) as known:
+        clients.revoke(known, "a")
     assert register.find(b"b" * 40, NOW) is None
 
 

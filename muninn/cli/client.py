@@ -42,8 +42,8 @@ def add(
     token = _token(token_stdin)
     wanted = _scopes(scopes)
     made = clients.make(name, token, wanted, read_globs or ("**",), write_globs or ("**",), expires)
-    path = settings.places.clients
-    clients.save(path, clients.added(clients.load(path), made))
+    with clients.changing(settings.places.clients) as known:
+        known |= clients.added(known, made)
     _show_token(name, None if token_stdin else token, as_json)
 
 
@@ -83,8 +83,8 @@ def list_(settings: Settings, as_json: bool) -> None:
 def rotate(settings: Settings, name: str, token_stdin: bool, as_json: bool) -> None:
     """Give a client a new token; the old one stops at once."""
     token = _token(token_stdin)
-    path = settings.places.clients
-    clients.save(path, clients.rotated(clients.load(path), name, token))
+    with clients.changing(settings.places.clients) as known:
+        known |= clients.rotated(known, name, token)
     _show_token(name, None if token_stdin else token, as_json)
 
 
@@ -94,8 +94,8 @@ def rotate(settings: Settings, name: str, token_stdin: bool, as_json: bool) -> N
 @places
 def revoke(settings: Settings, name: str, as_json: bool) -> None:
     """Take a client out; its token stops at once."""
-    path = settings.places.clients
-    clients.save(path, clients.revoked(clients.load(path), name))
+    with clients.changing(settings.places.clients) as known:
+        clients.revoke(known, name)
     if as_json:
         show_json({"revoked": name})
     else:

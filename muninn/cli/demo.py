@@ -70,10 +70,14 @@ class Agent:
 
 
 @click.command()
-def demo() -> None:
+@click.option("--run", "run", metavar="DIR", help="lay the sample out here, anew (default: a temp folder)")
+def demo(run: str | None) -> None:
     """Show the whole workflow on a sample vault: search, read, write with the hash, conflict, archive, restore."""
+    if run is not None:
+        shutil.rmtree(run, ignore_errors=True)
+        Path(run).mkdir(mode=0o700, parents=True)
     with tempfile.TemporaryDirectory(prefix="muninn-demo-") as folder:
-        places = lay_out_sample(Path(folder))
+        places = lay_out_sample(Path(run or folder))
         tokens = _two_clients(places)
         with _gateway(places) as port:
             scribe, coach = Agent("scribe", tokens["scribe"], port), Agent("coach", tokens["coach"], port)
@@ -84,7 +88,7 @@ def demo() -> None:
             _show_conflict(scribe, coach)
             _show_archive(scribe, coach)
         _show_ledger(places)
-    _title("That was all: nothing is left running, and the demo's folder is gone again.")
+    _title("That was all: nothing is left running." + (f" The vault lies in {run}/vault." if run else ""))
 
 
 def _show_the_door(port: int, scribe: Agent) -> None:

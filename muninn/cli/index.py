@@ -25,7 +25,8 @@ def scan(settings: Settings, as_json: bool) -> None:
     """
     door = opening.beside(settings)
     suspects = external.Suspects(door.vault.look)
-    swept = door.index.sweep(door.vault.walk, suspects.look)
+    with bar("scan", as_json) as progress:
+        swept = door.index.sweep(door.vault.walk, suspects.look, progress=lambda done: progress(done, None))
     if settings.places.ledger.exists():
         external.record(door, suspects.take())
     faults = [{"path": fault.path, "reason": fault.reason} for fault in swept.faults]

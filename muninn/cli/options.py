@@ -61,6 +61,8 @@ def show_json(value: Any) -> None:
 def refuse(refusal: Refusal, in_json: bool) -> None:
     """End the command with a refusal."""
     if in_json:
-        show_json({"error": {"code": refusal.code.value, "message": refusal.message, **refusal.details}})
+        show_json(
+            {"error": {"code": refusal.code.value, "message": refusal.message, "changed": False, **refusal.details}}
+        )
         sys.exit(1)
     fail(refusal.message)

@@ -44,9 +44,10 @@ def serve(
     _start_logs()
     if not clients.load(settings.places.clients):
         raise SettingsError("there is no client yet; make one first with: muninn client add NAME")
-    listening = _listen(host, port)
     door = opening.for_serving(settings)
-    with _locked(settings, door, listening.getsockname()[1]):
+    with _locked(settings, door, port) as lock:
+        listening = _listen(host, port)
+        lock.note(int(listening.getsockname()[1]))
         _play_what_a_crash_left(door)
         _run(settings, door, listening, host, allowed, tls_cert, tls_key)
 
@@ -85,16 +86,17 @@ def _run(
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
     shown = "every address of this machine" if host in ("0.0.0.0", "::") else f"{scheme}://{shown}:{port}/mcp"
-    click.echo(f"muninn: serving the vault at {shown}, port {port} (health at /health)", err=True)
+    click.echo(f"muninn: serving the vault at {shown}, port {port} (health at /health)")
     uvicorn.Server(config).run(sockets=[listening])
 
 
 @contextmanager
-def _locked(settings: Settings, door: Door, port: int) -> Iterator[None]:
+def _locked(settings: Settings, door: Door, port: int) -> Iterator[GatewayLock]:
+    """The vault's one gateway. Taken before anything else, so that a second one can name the first."""
     lock = GatewayLock(door.vault.root, settings.places.lease)
     lock.take(port)
     try:
-        yield
+        yield lock
     finally:
         lock.release()
 

@@ -120,8 +120,8 @@ class NotePath(str):
 
     @property
     def is_temporary(self) -> bool:
-        """Whether the name is that of a file somebody is still writing: neither note nor attachment."""
-        return is_temporary(self.name)
+        """Whether the name, or a folder's on the way, is that of something half-written: no part of the vault."""
+        return any(map(is_temporary, self.split("/")))
 
     @property
     def is_conflict_copy(self) -> bool:
@@ -160,7 +160,7 @@ def new_name_faults(typed: str) -> tuple[str, ...]:
     devices = [segment for segment in typed.split("/") if _DEVICE.match(segment)]
     if devices:
         faults.append(f"{devices[0]!r} is a device name on Windows")
-    if is_temporary(typed.rpartition("/")[2]):
+    if any(map(is_temporary, typed.split("/"))):
         faults.append("it is the name of a temporary file")
     return tuple(faults)
 

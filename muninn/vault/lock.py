@@ -31,7 +31,7 @@ class GatewayLock:
 
     def __init__(self, root: Path, note: Path) -> None:
         self._root = root
-        self._note = note
+        self._file = note
         self._descriptor: int | None = None
 
     def take(self, port: int) -> None:
@@ -43,20 +43,24 @@ class GatewayLock:
             os.close(descriptor)
             raise VaultUnavailableError(f"the vault is served already by {self._first()}; stop it first") from error
         self._descriptor = descriptor
-        temp = self._note.with_suffix(".tmp")
+        self.note(port)
+
+    def note(self, port: int) -> None:
+        """Write down who serves, and on which port."""
+        temp = self._file.with_suffix(".tmp")
         temp.write_text(json.dumps({"process": os.getpid(), "port": port}))
         temp.chmod(0o600)
-        temp.replace(self._note)
+        temp.replace(self._file)
 
     def release(self) -> None:
         """Let go, and take the note out of the home."""
         if self._descriptor is not None:
-            self._note.unlink(missing_ok=True)
+            self._file.unlink(missing_ok=True)
             os.close(self._descriptor)
             self._descriptor = None
 
     def _first(self) -> str:
-        lease = read_lease(self._note)
+        lease = read_lease(self._file)
         return f"process {lease.process} on port {lease.port}" if lease else "another process (from another home)"
 
 

@@ -91,7 +91,7 @@ def _look_in(folder: Opened, path: NotePath, twins: bool) -> Sight:
     if twins and name is None and (twin := _twin(folder.descriptor, path.name)) is not None:
         return Absent(path, f"{folder.stored}/{twin}" if folder.stored else twin)
     if name is None:
-        placeholder = _is_there(folder.descriptor, f".{path.name}.icloud")
+        placeholder = spelled(folder.descriptor, f".{path.name}.icloud") is not None
         return Elsewhere(path) if placeholder else Absent(path)
     what = _kind_of(folder.descriptor, name)
     if what != "file":

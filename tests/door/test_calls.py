@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from muninn import cursors
 from muninn.model.rights import DEFAULT_SCOPES
 from muninn.tools import BY_NAME, TOOLS
 from tests.door.gateway import Gateway, places, served, until_ready
@@ -269,3 +270,42 @@ def test_a_whole_search_answer_stays_under_32_kib_on_the_wire(gateway: Gateway) 
     assert len(heard.body) <= 32 * 1024
     assert len(found["hits"]) >= 15
     assert found["more"] is True
+
+
+def test_a_forged_cursor_is_refused_by_every_tool(gateway: Gateway) -> None:
+    for tool, asked in (("links", {"path": "team/plan.md"}), ("history", {"path": "team/plan.md"})):
+        forged = cursors.make(tool, asked, "a string where a number stands")
+        refused(gateway.call(tool, asked | {"cursor": forged}), "invalid_arguments")
+
+
+def test_a_note_too_long_for_a_resource_is_refused_not_cut(gateway: Gateway) -> None:
+    (gateway.vault / "team/big.md").write_text(note("Big") + "line\n" * 100_000)
+    heard = gateway.rpc("a", "resources/read", {"uri": "muninn://note/team/big.md"}).json
+    assert "use the tool read" in heard["error"]["message"] or "with the tool" in heard["error"]["message"]
+
+
+def test_a_link_in_place_of_a_note_is_told_alike_by_read_and_links(gateway: Gateway) -> None:
+    (gateway.vault / "team/away.md").symlink_to("plan.md")
+    for tool in ("read", "links"):
+        refused(gateway.call(tool, {"path": "team/away.md"}), "invalid_path")
+
+
+def test_a_replayed_edit_carries_its_diff_again(gateway: Gateway) -> None:
+    made = gateway.call("write", {"path": "team/re.md", "content": note("Re"), "expected_hash": "missing"})
+    edit = {"path": "team/re.md", "edits": [{"append": "more\n"}], "expected_hash": made["hash"], "request_id": "re-1"}
+    first, again = gateway.call("edit", edit), gateway.call("edit", edit)
+    assert again["state"] == "replayed"
+    assert again["diff"] == first["diff"]
+
+
+def test_a_vault_that_went_away_is_said_in_every_answer(gateway: Gateway) -> None:
+    away = gateway.vault.with_name("away")
+    gateway.vault.rename(away)
+    try:
+        for tool in ("search", "read", "list", "links", "history", "write", "recover"):
+            refused(gateway.call(tool, GOOD[tool]), "vault_unavailable")
+        assert gateway.call("status", {})["vault"]["readable"] is False
+        assert gateway.ask("GET", "/health", {}).status == 503
+    finally:
+        away.rename(gateway.vault)
+    assert gateway.call("read", GOOD["read"])["hash"]

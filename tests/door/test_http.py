@@ -100,8 +100,8 @@ def test_a_second_gateway_names_the_first_and_ends(gateway: Gateway) -> None:
     assert str(gateway.port) in second.stderr
 
 
-def test_a_taken_port_is_said_plainly(gateway: Gateway) -> None:
-    again = gateway.muninn("serve", "--port", str(gateway.port))
+def test_a_taken_port_is_said_plainly(gateway: Gateway, tmp_path: Path) -> None:
+    again = places(tmp_path).muninn("serve", "--port", str(gateway.port))
     assert again.returncode == 1
     assert "cannot listen" in again.stderr
     assert "Traceback" not in again.stderr

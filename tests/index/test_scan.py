@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-import threading
 import time
-from pathlib import Path
 
 import pytest
 
-from index import Index, IndexSettings, keep_fresh, watch
+from index import Index
 from muninn.model import seams
 from muninn.model.errors import IndexBrokenError, VaultUnavailableError
 from muninn.model.listing import Stamp
-from muninn.searching import Asked
 
 from .room import KEEPER, PRIVATE, Room, note_path
 
@@ -239,42 +235,6 @@ def test_a_note_that_becomes_private_changes_its_file(room: Room) -> None:
     assert room.hits("quokka", KEEPER) == ["private/a.md"]
 
 
-def test_keep_fresh_finds_what_changed_and_waits_out_a_lost_vault(tmp_path: Path) -> None:
-    room = Room(tmp_path, IndexSettings(scan_every_s=0.05))
-    stop, kick = threading.Event(), threading.Event()
-    thread = threading.Thread(target=keep_fresh, args=(room.index, room.walk, room.look, stop, kick))
-    thread.start()
-    try:
-        room.put("a.md", "quokka\n")
-        assert _comes_true(lambda: room.hits("quokka") == ["a.md"] and not room.ask("quokka").degraded)
-        room.gone = True
-        time.sleep(0.2)
-        assert thread.is_alive()
-        room.gone = False
-        room.put("b.md", "wombat\n")
-        kick.set()
-        assert _comes_true(lambda: room.hits("wombat") == ["b.md"])
-    finally:
-        stop.set()
-        kick.set()
-        thread.join(5)
-    assert not thread.is_alive()
-    room.index.close()
-
-
-def test_the_slow_round_finds_bytes_that_changed_behind_equal_stamps(room: Room) -> None:
-    path = room.put("a.md", "quokka\n")
-    room.sweep()
-    room.put("a.md", "wombat\n")
-    after = ""
-    for _ in range(20):
-        after = room.index.recheck(room.look, after, 5)
-        if not after:
-            break
-    assert after == ""
-    assert room.hits("wombat") == [path]
-
-
 def test_two_processes_scan_one_cache(room: Room) -> None:
     room.sweep()
     room.put("a.md", "quokka\n")
@@ -311,79 +271,6 @@ def test_a_whole_new_index_answers_and_the_old_one_answers_meanwhile(room: Room)
     assert not list(room.cache.glob("*.new*"))
 
 
-def _comes_true(check: object) -> bool:
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        if check():  # type: ignore[operator]
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def test_a_search_needs_no_map_of_stamps(room: Room) -> None:
-    room.put("a.md", "quokka\n")
-    room.sweep()
-    room.index.close()
-    again = Index(room.cache, PRIVATE.cover, room.settings)
-    room.index = again
-    assert room.hits(Asked("quokka")) == ["a.md"]
-    assert again._public.stamps is None
-
-
-def test_importing_search_wakes_nothing_heavy() -> None:
-    code = (
-        "import sys, json, muninn.searching\n"
-        "heavy = {'numpy', 'pydantic', 'mcp', 'rich', 'rank_bm25', 'watchfiles', 'snowballstemmer', 'click'}\n"
-        "print(json.dumps(sorted(heavy & {name.partition('.')[0] for name in sys.modules})))\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert json.loads(ran.stdout) == []
-
-
-def test_a_watch_kicks_when_a_file_changes(room: Room) -> None:
-    kick, stop = threading.Event(), threading.Event()
-    thread = threading.Thread(target=watch, args=(room.root, kick, stop))
-    thread.start()
-    try:
-        until = time.monotonic() + 10
-        while not kick.is_set() and time.monotonic() < until:
-            room.put("a.md", f"{time.monotonic()}\n")
-            kick.wait(0.2)
-        assert kick.is_set()
-    finally:
-        stop.set()
-        thread.join(10)
-    assert not thread.is_alive()
-
-
-def test_many_threads_may_ask_while_one_scans_and_one_writes(room: Room) -> None:
-    for number in range(60):
-        room.put(f"a/n{number}.md", f"quokka number{number}\n")
-    room.sweep()
-    wrong: list[object] = []
-    stop = threading.Event()
-
-    def asking() -> None:
-        while not stop.is_set():
-            found = room.ask(Asked("quokka", limit=3))
-            if len(found.hits) != 3 or found.degraded:
-                wrong.append(found)
-
-    threads = [threading.Thread(target=asking) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for number in range(15):
-        path = room.put(f"a/n{number}.md", f"quokka again{number}\n")
-        room.index.nudge([path], room.look)
-        room.put(f"b/n{number}.md", "quokka\n")
-        room.sweep()
-        assert room.hits(f"again{number}")[0] == path
-    stop.set()
-    for thread in threads:
-        thread.join(10)
-    assert wrong == []
-
-
 def test_a_file_put_in_place_by_somebody_else_is_noticed(room: Room) -> None:
     room.sweep()
     assert room.hits("quokka") == []
@@ -399,21 +286,3 @@ def test_a_nudged_private_note_goes_into_the_private_file(room: Room) -> None:
     room.index.nudge([room.put("private/a.md", "ptarmigan\n")], room.look)
     assert room.hits("ptarmigan", KEEPER) == ["private/a.md"]
     assert b"ptarmigan" not in b"".join(file.read_bytes() for file in room.cache.glob("index.db*"))
-
-
-def test_a_kick_makes_the_scan_come_at_once(tmp_path: Path) -> None:
-    room = Room(tmp_path, IndexSettings(scan_every_s=600))
-    stop, kick = threading.Event(), threading.Event()
-    thread = threading.Thread(target=keep_fresh, args=(room.index, room.walk, room.look, stop, kick))
-    thread.start()
-    try:
-        assert _comes_true(lambda: room.index.state().state == "ready")
-        room.put("a.md", "quokka\n")
-        kick.set()
-        assert _comes_true(lambda: room.hits("quokka") == ["a.md"])
-    finally:
-        stop.set()
-        kick.set()
-        thread.join(5)
-    assert not thread.is_alive()
-    room.index.close()
