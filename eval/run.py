@@ -14,9 +14,9 @@ from typing import Any
 from eval.score import Score, rank_of, share
 from index import Index, IndexSettings
 from muninn import searching
-from muninn.model.answer import Found
 from muninn.model.change import File
 from muninn.model.errors import SettingsError
+from muninn.model.hits import Found
 from muninn.model.listing import Entry
 from muninn.model.rights import Rights
 from muninn.vault import Vault

@@ -21,7 +21,6 @@ from muninn.door import Door
 from muninn.model.answer import (
     ChangeRow,
     ContractAnswer,
-    Found,
     HistoryAnswer,
     Links,
     Listing,
@@ -54,6 +53,7 @@ from muninn.model.change import (
     WriteDraft,
 )
 from muninn.model.content import Basis, ContentHash, NotePath, basis
+from muninn.model.hits import Found
 from muninn.model.rights import Rights
 
 

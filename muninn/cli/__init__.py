@@ -12,7 +12,7 @@ import muninn
 _COMMANDS: Final = {
     "serve": ("serve", "start the gateway"),
     "client": ("client", "add, list, rotate and revoke clients"),
-    "search": ("look", "search the notes"),
+    "search": ("search", "search the notes"),
     "read": ("look", "read a note or a kept revision"),
     "history": ("look", "show who changed a path"),
     "undo": ("undo", "take back what a client, or somebody around the door, did"),

@@ -38,6 +38,7 @@ def places(command: _Command) -> _Command:
     return with_places  # type: ignore[return-value]
 
 
+private_too = click.option("--private", is_flag=True, help="private notes as well")
 as_json = click.option("--json", "as_json", is_flag=True, help="print one JSON object")
 
 

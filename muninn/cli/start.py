@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
-from muninn import clients, opening
+from muninn import clients
 from muninn.cli.options import places
 from muninn.cli.serve import serve
+from muninn.indexes import vault_root
 from muninn.model.rights import DEFAULT_SCOPES
 from muninn.settings import Places, Settings
 
@@ -48,7 +49,7 @@ def first_client(path: Path) -> str | None:
 def start(ctx: click.Context, settings: Settings, sample: str | None, port: int) -> None:
     """Make a first client where there is none, say how to connect, and serve."""
     found = lay_out_sample(Path(sample)) if sample else settings.places
-    opening.vault_root(found)
+    vault_root(found)
     token = first_client(found.clients)
     token_file = Path(sample) / "token" if sample else None
     if token is not None and token_file is not None:

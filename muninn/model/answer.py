@@ -1,7 +1,6 @@
 """The answers of the tools, field by field. Output schemas are made from these classes.
 
-Fields that default to None and are listed in ``OMIT`` are left out of the JSON when they are None; every other
-None is sent as ``null``.
+The answer of ``search`` stands in ``hits.py``: the command line asks it on every prompt and needs none of these.
 """
 
 from __future__ import annotations
@@ -10,39 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .change import Warn
-
-OMIT = frozenset({"source_hash", "start_line", "end_line", "next_line", "query_note", "diff", "plans", "explain"})
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    path: str
-    title: str
-    source_hash: str
-    score: float
-    snippet: str
-    start_line: int
-    end_line: int
-    type: str | None
-    status: str | None
-    date: str | None
-    tags: tuple[str, ...]
-    explain: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The answer of ``search``."""
-
-    hits: tuple[Hit, ...]
-    engine: Literal["bm25", "hybrid", "scan"]
-    reranked: Literal["yes", "no", "off", "loading", "timeout", "failed"]
-    degraded: bool
-    confidence: Literal["high", "medium", "low", "none"]
-    more: bool
-    index_age_s: float | None
-    query_note: str | None = None
-    warnings: tuple[Warn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
