@@ -16,7 +16,7 @@ from muninn.model.content import NotePath
 from muninn.model.page import BEGIN, blank_block
 
 from .asking import Candidate, Filters
-from .fields import LOG, MOST_BYTES, Facts, read
+from .fields import LOG, Facts, read
 from .passages import Finder, Snippet, Traces, snippet, trace
 from .question import Question
 from .settings import IndexSettings, Look
@@ -26,6 +26,9 @@ Confidence = Literal["high", "medium", "low", "none"]
 
 WEIGHED: Final = 15
 """How many of the best notes are weighed by their text, whatever the limit: a larger limit only adds hits."""
+TRACED_BYTES: Final = 256 * 1024
+"""Of a hit's text that is looked through for the best passage; a longer note is still found by all its words."""
+
 _NEAR: Final = 1.0
 _TITLE: Final = 0.1
 _SAME_TITLE: Final = 1.0
@@ -73,7 +76,7 @@ def see(
         facts = read(candidate.path, sight.content, sight.hash, sight.mtime_ns, settings).facts
         if not filters.fit(candidate.path, facts):
             return None
-    text = sight.content[:MOST_BYTES].decode("utf-8", "replace")
+    text = sight.content[:TRACED_BYTES].decode("utf-8", "replace")
     if settings.folder_page is not None and candidate.path.name.lower() == settings.folder_page.lower():
         text = blank_block(text)
     traces = trace(text, facts.body, finder, weights)

@@ -122,7 +122,7 @@ class FrontmatterEdit:
     """Set top-level keys; null takes one out."""
 
     __pydantic_config__ = STRICT
-    frontmatter: dict[str, Any]
+    frontmatter: Annotated[dict[str, Any], Field(min_length=1, max_length=100)]
 
 
 def _kind_of_edit(edit: Any) -> str | None:
@@ -189,6 +189,10 @@ class NoArguments:
     __pydantic_config__ = STRICT
 
 
+_SHOWN: Final = 10
+_LONGEST: Final = 4000
+
+
 def checked(tool: str, adapter: TypeAdapter[Any], arguments: Any) -> Any:
     """The arguments as a value of the tool's class, or the Refusal that names every one that does not fit."""
     try:
@@ -196,12 +200,14 @@ def checked(tool: str, adapter: TypeAdapter[Any], arguments: Any) -> Any:
         return adapter.validate_json(json.dumps(arguments if arguments is not None else {}))
     except ValidationError as error:
         known = ", ".join(adapter.json_schema()["properties"]) or "none"
-        faults = "; ".join(dict.fromkeys(_fault(row, known) for row in error.errors(include_url=False)))
-        return Refusal(Code.INVALID_ARGUMENTS, f"arguments of {tool}: {faults}")
+        rows = error.errors(include_url=False, include_context=False)
+        faults = "; ".join(dict.fromkeys(_fault(row, known) for row in rows[:_SHOWN]))
+        more = f"; and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+        return Refusal(Code.INVALID_ARGUMENTS, f"arguments of {tool}: {faults}{more}"[:_LONGEST])
 
 
 def _fault(row: Any, known: str) -> str:
-    place = ".".join(str(part) for part in row["loc"]) or "arguments"
+    place = ".".join(str(part)[:80] for part in row["loc"]) or "arguments"
     match row["type"]:
         case "missing" | "missing_argument":
             return f"`{place}` is missing"

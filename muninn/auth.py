@@ -11,7 +11,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -29,6 +29,9 @@ MAX_BODY: Final = 4 * 1024 * 1024
 BODY_SECONDS: Final = 60.0
 # Addresses of sign-in that do not exist here: a plain 404 keeps clients with a fixed token from trying one.
 _NO_SIGN_IN: Final = re.compile(r"/\.well-known(?:/.*)?\Z|/(?:register|authorize|token)/?\Z")
+_SMALL: Final = 32 * 1024
+_MOST_VALUES: Final = 20_000
+_STRING: Final = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
 _HOST: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?\Z")
 _ORIGIN: Final = re.compile(r"https?://([^/?#@]+)\Z", re.IGNORECASE)
 
@@ -93,9 +96,12 @@ class Gate:
             return
         client = self._admit(scope)
         if isinstance(client, Turned):
-            await answer(send, client)
+            # What is still to come of the body is not waited for.
+            await answer(send, replace(client, headers=(*client.headers, ("connection", "close"))))
             return
         body = await _whole_body(scope, receive)
+        if isinstance(body, bytes) and len(body) > _SMALL and await anyio.to_thread.run_sync(_is_a_thicket, body):
+            body = Turned(413, f"the body holds over {_MOST_VALUES} JSON values; send less")
         match body:
             case Turned():
                 await answer(send, body)
@@ -145,6 +151,14 @@ def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
     scheme, _, token = found[0].partition(b" ")
     token = token.strip(b" ")
     return token if scheme.lower() == b"bearer" and token else None
+
+
+def _is_a_thicket(body: bytes) -> bool:
+    """Whether JSON holds so many values that reading it would keep everybody waiting. Strings are passed over."""
+    if body.count(b",") + body.count(b"[") + body.count(b"{") <= _MOST_VALUES:
+        return False
+    bare = _STRING.sub(b"", body)
+    return bare.count(b",") + bare.count(b"[") + bare.count(b"{") > _MOST_VALUES
 
 
 async def answer(send: Send, turned: Turned) -> None:

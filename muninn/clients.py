@@ -83,7 +83,10 @@ def load(path: Path) -> dict[str, Client]:
         raise SettingsError(f"{path.name} cannot be read: {type(error).__name__}") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path.name} is not valid TOML") from error
-    clients = {name: _client(name, row) for name, row in found.get("clients", {}).items()}
+    rows = found.get("clients", {})
+    if not isinstance(rows, dict):
+        raise SettingsError(f"{path.name}: clients must be tables such as [clients.NAME]")
+    clients = {name: _client(name, row) for name, row in rows.items()}
     seen: dict[str, str] = {}
     for name, client in clients.items():
         if client.digest in seen:
@@ -116,6 +119,9 @@ def make(
     if not _NAME.match(name):
         raise SettingsError(f"{name!r} is no client name: letters, digits, dot, hyphen, underscore, at most 64")
     wanted = frozenset(scopes)
+    read, write = tuple(read), tuple(write)
+    if not all(glob.strip() and glob.isprintable() for glob in (*read, *write)):
+        raise SettingsError("a glob is empty or unprintable; ** stands for every path")
     unknown = sorted(wanted - set(SCOPES))
     if unknown:
         raise SettingsError(f"unknown scope {', '.join(unknown)}; known are {', '.join(SCOPES)}")
@@ -123,7 +129,7 @@ def make(
         raise SettingsError("the scope code needs the scope read")
     now = datetime.now(UTC).replace(microsecond=0)
     expires = (now + timedelta(days=days)).isoformat() if days is not None else None
-    return Client(name, digest_of(token), wanted, tuple(read), tuple(write), now.isoformat(), expires)
+    return Client(name, digest_of(token), wanted, read, write, now.isoformat(), expires)
 
 
 def added(clients: Mapping[str, Client], client: Client) -> dict[str, Client]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from muninn.model import note as notes
 from muninn.model.change import Append, Code, Edit, Refusal, Replace, Section, SetFields
@@ -19,11 +19,18 @@ _ODD_LINE_END = re.compile("[\u0085\u2028\u2029]|\r(?!\n)")
 _LINE_END = re.compile(r"\A\r?\n")
 # What a double-quoted YAML value cannot hold as it is, or would fold.
 _ESCAPED = re.compile("[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]")
+_MOST_WORK: Final = 2_000_000
+"""Lines looked at by all edits of a call together; about two seconds."""
+
 _PLAIN_WORD = re.compile(r"[^\W\d_][\w ./()+-]*\Z")
 
 
 def edited(path: NotePath, text: str, edits: tuple[Edit, ...]) -> str | Refusal:
     """The text after all edits, in their order; a Refusal names the first one that does not fit, by number."""
+    cost = len(edits) * (text.count("\n") + len(text) // 64)
+    if cost > _MOST_WORK:
+        message = f"{len(edits)} edits are too many for so long a note; send fewer at once, or write the whole note"
+        return Refusal(Code.INVALID_ARGUMENTS, message)
     for number, edit in enumerate(edits, 1):
         result = _one(path, text, edit)
         if isinstance(result, Refusal):
@@ -101,37 +108,30 @@ def _heading_text(written: str) -> str:
 
 
 def _set_fields(path: NotePath, text: str, fields: Mapping[str, Any]) -> str | Refusal:
-    for key, value in fields.items():
-        result = _set_field(path, text, key, value)
-        if isinstance(result, Refusal):
-            return result
-        text = result
-    return text
-
-
-def _set_field(path: NotePath, text: str, key: str, value: Any) -> str | Refusal:
-    note = notes.parse(path, text.encode("utf-8", "replace"))
+    """All keys of one edit at once: the frontmatter is read once, and changed from its end to its beginning."""
     newline = _newline(text)
-    line = None if value is None else f"{_scalar(key)}: {rendered(value)}{newline}"
+    written = {key: f"{_scalar(key)}: {rendered(value)}{newline}" for key, value in fields.items() if value is not None}
+    note = notes.parse(path, text.encode("utf-8", "replace"))
     if note.frontmatter is None:
         bom, rest = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
-        return text if line is None else f"{bom}---{newline}{line}---{newline}{rest}"
+        block = "".join(written.values())
+        return f"{bom}---{newline}{block}---{newline}{rest}" if block else text
     if note.frontmatter.root is None:
         return Refusal(Code.INVALID_NOTE, "the frontmatter cannot be parsed; write the whole note with a valid one")
     if _ODD_LINE_END.search(text, 0, note.body_start):
-        return Refusal(
-            Code.INVALID_NOTE, "the frontmatter holds hidden ends of lines; write the whole note without them"
-        )
-    starts = note.frontmatter.starts
+        message = "the frontmatter holds hidden ends of lines; write the whole note without them"
+        return Refusal(Code.INVALID_NOTE, message)
     lines = _lines(text)
     closing = _closing_line(note.body_line, text, note.body_start)
+    starts = note.frontmatter.starts
     if not starts and any(line.strip() and not line.startswith("#") for line in lines[1:closing]):
         message = "the frontmatter is written in {…} style; write the whole note to change it"
         return Refusal(Code.INVALID_ARGUMENTS, message)
-    span = _span(lines, starts, key, closing)
-    if span is None:
-        return text if line is None else "".join([*lines[:closing], line, *lines[closing:]])
-    return "".join([*lines[: span[0]], *([] if line is None else [line]), *lines[span[1] :]])
+    spans = {key: span for key in fields if (span := _span(lines, starts, key, closing)) is not None}
+    lines[closing:closing] = [line for key, line in written.items() if key not in spans]
+    for key, (first, last) in sorted(spans.items(), key=lambda item: item[1], reverse=True):
+        lines[first:last] = [written[key]] if key in written else []
+    return "".join(lines)
 
 
 def _lines(text: str) -> list[str]:

@@ -84,7 +84,7 @@ def _changed(found: File, target: NotePath, path: NotePath, after: Note | None) 
 
 def _block(content: bytes | None) -> str | None:
     try:
-        return None if content is None else page.block_text(content.decode())
+        return None if content is None else page.marked_text(content.decode())
     except UnicodeDecodeError:
         return None
 

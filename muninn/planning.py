@@ -34,6 +34,7 @@ from muninn.model.change import (
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath, new_name_faults
 from muninn.model.rights import Rights
 
+_SHOWN = 20
 SUPERSEDED = "superseded"
 """The reason that overwritten bytes are kept under (SYSTEM 7)."""
 
@@ -145,8 +146,9 @@ def _note_fault(path: NotePath, content: bytes, found: Sight, contract: Contract
     findings = [finding for finding in contract.judge(note) if finding.message]
     if not findings:
         return None
-    told = "; ".join(finding.message for finding in findings)
-    rows = [{"rule": finding.rule, "message": finding.message, "line": finding.line} for finding in findings]
+    told = "; ".join(finding.message[:300] for finding in findings[:_SHOWN])
+    told += f"; and {len(findings) - _SHOWN} more faults" if len(findings) > _SHOWN else ""
+    rows = [{"rule": finding.rule, "message": finding.message, "line": finding.line} for finding in findings[:_SHOWN]]
     message = f"{path} does not meet the contract (version {contract.version}): {told}"
     return Refusal(Code.INVALID_NOTE, message, {"findings": rows, "contract_version": contract.version})
 

@@ -53,11 +53,19 @@ CONTRACT_URI: Final = "muninn://contract"
 NOTE_URI: Final = "muninn://note/"
 _READERS: Final = 24
 _WRITERS: Final = 8
+_SHARE: Final = 4
+"""Calls of one client that run at once."""
 
 
 def make_server(door: Door) -> Server[Any]:
     """The MCP server of one door."""
     limits = {False: CapacityLimiter(_READERS), True: CapacityLimiter(_WRITERS)}
+    shares: dict[str | None, CapacityLimiter] = {}
+
+    async def in_thread(client: str | None, work: Callable[[], Any], writes: bool = False) -> Any:
+        # A client that asks for much at once waits for itself, not others for it.
+        async with shares.setdefault(client, CapacityLimiter(_SHARE)):
+            return await anyio.to_thread.run_sync(work, limiter=limits[writes])
 
     async def on_list_tools(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         client = _client(ctx)
@@ -72,7 +80,9 @@ def make_server(door: Door) -> Server[Any]:
             log.info("call", extra={"tool": "unknown", "client": _client(ctx).name, "outcome": "refused"})
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name[:80]}")
         call = Call(door, _rights(door, ctx))
-        return await anyio.to_thread.run_sync(_call, tool, call, params.arguments, limiter=limits[tool.writes])
+        work = functools.partial(_call, tool, call, params.arguments)
+        answer: types.CallToolResult = await in_thread(call.rights.client, work, tool.writes)
+        return answer
 
     async def on_list_resources(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         about = "The rules that every new note must meet, with examples"
@@ -89,7 +99,8 @@ def make_server(door: Door) -> Server[Any]:
     async def on_read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         rights = _rights(door, ctx)
         work = functools.partial(_logged, "resources/read", rights.client, lambda: _resource(door, rights, params.uri))
-        return await anyio.to_thread.run_sync(work, limiter=limits[False])
+        answer: types.ReadResourceResult = await in_thread(rights.client, work)
+        return answer
 
     private = CacheHint(ttl_ms=0, scope="private")
     return Server(

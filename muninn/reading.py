@@ -19,6 +19,7 @@ from muninn.model.rights import Rights
 MAX_TEXT: Final = 256 * 1024
 MAX_BINARY: Final = 1024 * 1024
 PAGE: Final = 100
+_TITLE: Final = 300
 
 
 def parse_path(text: str) -> NotePath | Refusal:
@@ -226,7 +227,7 @@ def _row(door: Door, entry: Entry, hashes: bool) -> Row:
             found = Absent(entry.path)
         if isinstance(found, File):
             digest = found.hash if hashes else None
-            title = notes.parse(entry.path, found.content, found.hash).title if entry.kind == "note" else None
+            title = notes.parse(entry.path, found.content, found.hash).title[:_TITLE] if entry.kind == "note" else None
     if entry.kind == "elsewhere":
         raise ValueError(f"{entry.path}: a placeholder is no row")
     return Row(entry.path, entry.kind, title, size, digest)

@@ -64,7 +64,7 @@ def search(index: Index, look: Look, walk: Walk, rights: Rights, asked: Asked) -
     except IndexBrokenError:
         pool = _from_files(index, walk, look, question, filters, rights)
         index.mend(walk, look)
-    return _answer(index, look, question, filters, asked, pool)
+    return _answer(index, look, question, filters, rights, asked, pool)
 
 
 def _filters(index: Index, asked: Asked) -> Filters | Refusal:
@@ -155,7 +155,9 @@ def _from_files(index: Index, walk: Walk, look: Look, question: Question, filter
 # --- hits ------------------------------------------------------------------------------------------
 
 
-def _answer(index: Index, look: Look, question: Question, filters: Filters, asked: Asked, pool: _Pool) -> Found:
+def _answer(
+    index: Index, look: Look, question: Question, filters: Filters, rights: Rights, asked: Asked, pool: _Pool
+) -> Found:
     finder = Finder(question, pool.meanings, index.lexicon)
     seen: list[Weighed] = []
     for candidate in pool.rows:
@@ -164,6 +166,10 @@ def _answer(index: Index, look: Look, question: Question, filters: Filters, aske
         weighed = see(candidate, look, filters, index.settings, finder, pool.weights)
         if weighed is not None:
             seen.append(weighed)
+    if not rights.sees_everything:
+        # What the vault knows beyond these rights must show in no word of the answer.
+        held = frozenset().union(*(row.held for row in seen))
+        pool = replace(pool, known=tuple(number in held for number in range(len(pool.known))))
     best = ordered(seen, question, index.lexicon)
     hits = _fitting([_hit(row, asked.explain) for row in best[: asked.limit]])
     sure, missing = confidence(question, best, pool.weights, pool.known)

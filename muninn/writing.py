@@ -83,6 +83,8 @@ def judge(door: Door, rights: Rights, draft: Draft) -> Plan | Refusal:
 def commit(door: Door, rights: Rights, draft: Draft, request: Request | None) -> Outcome:
     """Judge the draft again under the write lock and carry the plan out."""
     with write_lock(door.home):
+        if not rights.changes(draft.path):
+            return refusals.forbidden(draft.path)
         earlier = _earlier(door, rights, request)
         if earlier is not None:
             return earlier

@@ -219,3 +219,15 @@ def test_the_digests_are_compared_in_full(register: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("method", ["POST", "DELETE", "PUT", "OPTIONS"])
 def test_health_is_open_for_looking_alone(register: Path, method: str) -> None:
     assert Asked(register, [HOST], path="/health", method=method).status == 401
+
+
+def test_a_thicket_of_values_is_413_but_a_long_text_is_not(register: Path) -> None:
+    def asked(body: bytes) -> Asked:
+        return Asked(register, [HOST, GOOD], messages=[{"type": "http.request", "body": body, "more_body": False}])
+
+    assert asked(b"[" + b"[]," * 30_000 + b"0]").status == 413
+    assert asked(b'{"a":"' + b"a, b [c] {d} " * 40_000 + b'"}').status == 200
+
+
+def test_a_caller_that_is_turned_away_is_hung_up_on(register: Path) -> None:
+    assert Asked(register, [HOST]).headers["connection"] == "close"

@@ -106,3 +106,17 @@ def test_scopes_are_known_and_code_needs_read() -> None:
         clients.make("a", "x" * 40, {"delete"}, (), (), None)
     with pytest.raises(SettingsError, match="needs the scope read"):
         clients.make("a", "x" * 40, {"code"}, (), (), None)
+
+
+@pytest.mark.parametrize("text", ["clients = 3\n", "clients = []\n", "[clients]\na = 1\n"])
+def test_a_file_of_another_shape_is_said_not_raised(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "clients.toml"
+    path.write_text(text)
+    with pytest.raises(SettingsError):
+        clients.load(path)
+
+
+@pytest.mark.parametrize("glob", ["", " ", "a\nb"])
+def test_an_empty_glob_is_refused_rather_than_guessed(glob: str) -> None:
+    with pytest.raises(SettingsError, match="glob"):
+        clients.make("a", "x" * 40, {"read"}, (glob,), ("**",), None)

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muninn import editing
 from muninn.editing import edited, rendered
+from muninn.model import note as notes
 from muninn.model.change import Append, Code, Edit, Refusal, Replace, Section, SetFields
 from muninn.model.frontmatter import plain, read
 from tests.conftest import path
@@ -255,3 +257,24 @@ def test_the_rest_of_a_note_stays_byte_for_byte(fields: dict[str, Any]) -> None:
     assert after.endswith("---\nbody\r\nmore")
     removed = apply(after, SetFields(dict.fromkeys(fields)))
     assert removed == text
+
+
+def test_many_keys_of_one_edit_read_the_frontmatter_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    honest = editing.notes.parse
+    monkeypatch.setattr(editing.notes, "parse", lambda *values: calls.append(1) or honest(*values))
+    text = "---\n" + "".join(f"k{n}: {n}\n" for n in range(200)) + "---\nbody\n"
+    fields = {f"k{n}": None if n % 2 else f"new {n}" for n in range(100)} | {"fresh": "yes"}
+    after = editing.edited(path("a.md"), text, (SetFields(fields),))
+    assert isinstance(after, str)
+    assert len(calls) == 1
+    found = notes.parse(path("a.md"), after.encode()).values
+    assert found is not None
+    assert (found["k0"], found.get("k1"), found["k150"], found["fresh"]) == ("new 0", None, 150, "yes")
+
+
+def test_more_work_than_a_call_may_ask_for_is_refused() -> None:
+    text = "# a\n" + "#\n" * 100_000
+    refused = editing.edited(path("a.md"), text, (Append("x"),) * 50)
+    assert isinstance(refused, Refusal)
+    assert "fewer at once" in refused.message

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muninn import writing
+from muninn import pages, writing
 from muninn.model.change import ArchiveDraft, Code, Kind, Pending, Receipt, Refusal, RestoreDraft, Warn, WriteDraft
 from muninn.model.change import Kept as KeptBytes
 from muninn.model.content import MISSING, Basis, ContentHash
@@ -255,3 +255,10 @@ def test_a_page_that_changes_after_the_note_landed_is_told(paged: Room) -> None:
     assert (entry.state, entry.landed) == ("superseded", ("d/b.md",))
     assert paged.bytes_of("d/index.md") == b"theirs\n"
     assert [event.kind for event in paged.door.ledger.history(path("d/b.md"), None, 9)] == [Kind.CREATE]
+
+
+@pytest.mark.parametrize("inside", [" - [[evil|x]] ", " [[evil]] owned\n", "\n- [[evil]]\n"])
+def test_a_client_cannot_bring_lines_of_its_own_between_the_markers(inside: str) -> None:
+    content = f"{BEGIN}{inside}{END}\n".encode()
+    assert pages.block_fault(None, content) is not None
+    assert pages.block_fault(f"{BEGIN}\n{END}\n".encode(), content) is not None

@@ -75,12 +75,14 @@ def _now() -> str:
 def _time(text: str, flag: str) -> str:
     ago = _AGO.match(text)
     if ago:
-        return _shown(datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])}))
+        text = ago[0]
     try:
+        if ago:
+            return _shown(datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])}))
         found = datetime.fromisoformat(text)
-    except ValueError:
+        return _shown(found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
         raise SettingsError(f"{flag} {text!r} is no time: RFC 3339, a date, or 30m, 2h, 3d") from None
-    return _shown(found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC))
 
 
 def _shown(time: datetime) -> str:

@@ -22,8 +22,11 @@ _LINE_OF = re.compile(r"- \[\[([^\]|\n]*)(?:\||\]\])")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ON_A_LINE = re.compile(r"[^\r\n]+")
 _NOT_IN_LINK = re.compile(r"[\[\]|]|<(?=!--)|(?<=--)>")
-_BREAKING = re.compile(r"<(?=!--)|(?<=--)>|\[(?=\[)|\](?=\])|\]\Z")
-_INSTEAD = {"<": "‹", ">": "›", "[": "(", "]": ")"}
+_BREAKING = re.compile(r"[<>]|\[(?=\[)|\](?=[\](])|\]\Z|%(?=%)|(?<=%)%")
+_INSTEAD = {"<": "‹", ">": "›", "[": "(", "]": ")", "%": "٪"}
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_LONGEST: Final = 200
+"""Of a title or a sentence in a line, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,15 @@ def find_block(text: str) -> Block | None:
     if end < begin:
         return None
     newline = text.find("\n", begin, end)
+    if text[begin : end if newline < 0 else newline].strip(" \t\r"):
+        return None
     return Block(end if newline < 0 else newline + 1, end)
 
 
-def block_text(text: str) -> str | None:
-    """The managed lines of a page, None where it has no block."""
-    block = find_block(text)
-    return None if block is None else text[block.start : block.end]
+def marked_text(text: str) -> str | None:
+    """All that stands between the first marker and the last one, whether they make a block or not; None without."""
+    begin, end = text.find(BEGIN), text.rfind(END)
+    return None if begin < 0 or end < begin else text[begin + len(BEGIN) : end]
 
 
 def blank_block(text: str) -> str:
@@ -114,6 +119,8 @@ def _path_of(line: str) -> str | None:
 
 
 def _harmless(text: str) -> str:
-    """Text that can neither close the link nor end the block."""
+    """Short text that cannot close the link, end the block, be a link or a comment, or turn the reading round."""
     # Characters are exchanged, never dropped: what is left cannot close up to a new mark.
-    return _BREAKING.sub(lambda found: _INSTEAD[found[0]], " ".join(text.split()))
+    text = _TURNING.sub("�", " ".join(text.split()))
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return _BREAKING.sub(lambda found: _INSTEAD[found[0]], text)

@@ -19,23 +19,23 @@ DEFAULT_SCOPES: Final = frozenset({"read", "write", "archive", "code"})
 @functools.lru_cache(maxsize=4096)
 def _pattern(glob: str) -> re.Pattern[str]:
     glob = same_name(glob).lstrip("/")
-    if glob in ("*", "**", ""):
+    if glob in ("**", "**/"):
         return re.compile(r"(?s:.*)")
-    if glob.endswith("/") and not re.search(r"[*?]", glob):
-        glob = glob.rstrip("/")
-    elif glob.endswith("/"):
-        glob += "**"
+    whole_folder = glob.endswith(("/", "/**"))
+    glob = glob.removesuffix("**").rstrip("/") if whole_folder else glob
+    if not glob:
+        return re.compile(r"(?!)")
     parts = []
     for piece in re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", glob):
         parts.append({"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(piece) or re.escape(piece))
-    below = "" if re.search(r"[*?]", glob) else "(?:/.*)?"
+    below = "(?:/.*)?" if whole_folder or not re.search(r"[*?]", glob) else ""
     return re.compile("(?s:" + "".join(parts) + below + r")\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Globs:
-    """Patterns over paths: ``*`` and ``?`` stay inside a segment, ``**`` crosses folders, ``name/`` or a plain
-    ``name`` covers everything below. Compared in NFC and case folded."""
+    """Patterns over paths: ``*`` and ``?`` stay inside a segment, ``**`` crosses folders; ``name``, ``name/`` and
+    ``name/**`` cover the folder and everything below. Compared in NFC and case folded."""
 
     patterns: tuple[str, ...]
 

@@ -36,7 +36,7 @@ class GatewayLock:
 
     def take(self, port: int) -> None:
         """Take the lock and say so in the home. Raises VaultUnavailableError that names the gateway that has it."""
-        descriptor = os.open(self._root / MARK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(self._root / MARK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

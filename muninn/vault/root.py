@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -136,8 +137,10 @@ class Vault:
 
 def read_mark(root: int) -> str:
     """The id a root carries. Raises OSError where there is none, VaultUnavailableError where it is no id."""
-    descriptor = os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
+    descriptor = os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=root)
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise VaultUnavailableError(f"{MARK} in the vault is no regular file")
         content = os.read(descriptor, 100)
     finally:
         os.close(descriptor)

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
 
-from muninn import cursors
+from muninn import clients, cursors
 from muninn.model.rights import DEFAULT_SCOPES
 from muninn.tools import BY_NAME, TOOLS
 from tests.door.gateway import Gateway, places, served, until_ready
@@ -26,7 +27,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         "team/plan.md": note("Plan", "the zebra plan, see [[salary]]"),
         "team/deep/more.md": note("More", "zebra again"),
         "private/salary.md": note("Salary", "zebra salary, see [[plan]]"),
-        "other/one.md": note("Other", "zebra other"),
+        "other/one.md": note("Other", "zebra other wombat"),
     }.items():
         (made.vault / path).parent.mkdir(parents=True, exist_ok=True)
         (made.vault / path).write_text(text)
@@ -309,3 +310,22 @@ def test_a_vault_that_went_away_is_said_in_every_answer(gateway: Gateway) -> Non
     finally:
         away.rename(gateway.vault)
     assert gateway.call("read", GOOD["read"])["hash"]
+
+
+def test_narrow_globs_leave_no_oracle_for_hidden_words(gateway: Gateway) -> None:
+    def said(query: str) -> tuple[str, bool]:
+        found = gateway.call("search", {"query": query}, client="narrow")
+        return found["confidence"], "notaword" in (found.get("query_note") or "").replace(query.split()[0], "notaword")
+
+    # "wombat" stands only outside the narrow client's globs; "notaword" nowhere.
+    assert said("wombat zebra") == said("notaword zebra")
+
+
+def test_a_replay_is_judged_by_the_rights_of_now(gateway: Gateway) -> None:
+    gateway.add("shrinking", DEFAULT_SCOPES)
+    draft = {"path": "team/s.md", "content": note("S"), "expected_hash": "missing", "request_id": "s-1"}
+    assert gateway.call("write", draft, client="shrinking")["state"] == "committed"
+    path = gateway.home / "clients.toml"
+    with clients.changing(path) as known:
+        known["shrinking"] = replace(known["shrinking"], read=("zzz/**",))
+    refused(gateway.call("write", draft, client="shrinking"), "forbidden")

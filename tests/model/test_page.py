@@ -16,9 +16,9 @@ from muninn.model.page import (
     BEGIN,
     END,
     blank_block,
-    block_text,
     find_block,
     line_for,
+    marked_text,
     new_page,
     with_note,
     without_note,
@@ -47,9 +47,9 @@ def test_a_new_page_is_a_valid_note_with_all_lines_sorted_by_code_point() -> Non
     names = ["b.md", "a-b.md", "a.md", "Z.md", "é.md", "a b.md"]
     text = new_page("", [of(name) for name in names], "2026-05-04")
     assert notes.parse(path("index.md"), text.encode()).flaws == ()
-    block = block_text(text)
+    block = marked_text(text)
     assert block is not None
-    targets = [line[4 : line.index("|")] for line in block.splitlines()]
+    targets = [line[4 : line.index("|")] for line in block.strip().splitlines()]
     assert targets == sorted(targets) == ["Z", "a", "a b", "a-b", "b", "é"]
 
 
@@ -89,9 +89,25 @@ def test_markers_on_odd_lines_hold_a_block(text: str) -> None:
     assert find_block(after) is not None
 
 
+def test_words_behind_the_first_marker_make_it_no_block_of_ours() -> None:
+    assert find_block(f"{BEGIN} - [[evil]] owned\n{END}\n") is None
+
+
+@pytest.mark.parametrize(
+    "hostile", ["[x[y](z)](http://e/a)", "<http://e>", "%% hidden %%", "a\u202eb", "\\[a\\](http://e)"]
+)
+def test_no_link_comment_or_turned_text_gets_into_a_line(hostile: str) -> None:
+    line = line_for(of("a.md", hostile + "\n"))
+    assert not any(mark in line.removeprefix("- [[a|One]]") for mark in ("](", "<", "%%", "\u202e"))
+
+
+def test_a_line_is_short_whatever_the_title() -> None:
+    assert len(line_for(of("a.md", "word " * 9000))) < 300
+
+
 @pytest.mark.parametrize("text", ["", "text", BEGIN, END, END + BEGIN, BEGIN + END + END, BEGIN + BEGIN + END])
 def test_without_exactly_one_pair_there_is_no_block(text: str) -> None:
-    assert block_text(text) is None
+    assert find_block(text) is None
     assert with_note(text, of("a.md")) is None
     assert without_note(text, path("a.md")) is None
     assert blank_block(text) == text

@@ -10,7 +10,10 @@ from muninn.model.rights import DEFAULT_SCOPES, Globs, Rights
 @pytest.mark.parametrize(
     ("glob", "path", "covered"),
     [
-        ("*", "a/b.md", True),
+        ("*", "a/b.md", False),
+        ("*", "b.md", True),
+        ("a/**", "a", True),
+        ("", "b.md", False),
         ("**", "a/b.md", True),
         ("a/*", "a/b.md", True),
         ("a/*", "a/b/c.md", False),
