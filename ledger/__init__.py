@@ -1,6 +1,6 @@
 """The permanent record of what happened to the vault: events, kept bytes, plans and their ends.
 
-Nothing is changed or deleted; every row is chained to the one before it by its hash.
+Nothing is changed or deleted but what the operator purges; every row is chained to the one before it by its hash.
 """
 
 from .records import Entry, Event, PlanState, Terms

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import apsw
 import zstandard
 
 from muninn.model.content import ContentHash
-from muninn.model.errors import LedgerUnavailableError
+
+from .file import LedgerDamagedError
 
 _LEVEL: Final = 3
 """zstandard's default: about 70 MB/s at the ratio of zlib."""
@@ -31,14 +32,27 @@ def holds(connection: apsw.Connection, digest: ContentHash) -> bool:
 
 
 def content(connection: apsw.Connection, digest: ContentHash) -> bytes | None:
-    """Kept bytes by their hash, None where they are not kept. Raises LedgerUnavailableError where they are damaged."""
+    """Kept bytes by their hash, None where they are not kept. Raises LedgerDamagedError where they are damaged."""
     row = connection.execute("SELECT size, packed FROM blobs WHERE hash = ?", (bytes.fromhex(digest),)).fetchone()
     if row is None:
         return None
-    try:
-        found = zstandard.ZstdDecompressor().decompress(row[1], max_output_size=max(row[0], 1))
-    except zstandard.ZstdError as error:
-        raise LedgerUnavailableError("the ledger is damaged: kept bytes cannot be unpacked") from error
+    found = unpacked(*row)
+    if found is None:
+        raise LedgerDamagedError("the ledger is damaged: kept bytes cannot be unpacked")
     if ContentHash.of(found) != digest:
-        raise LedgerUnavailableError("the ledger is damaged: kept bytes do not have the hash they are kept under")
+        raise LedgerDamagedError("the ledger is damaged: kept bytes do not have the hash they are kept under")
     return found
+
+
+def unpacked(size: Any, packed: Any) -> bytes | None:
+    """The bytes of a row, None where they cannot be unpacked to that size.
+
+    Both sizes are compared before anything is unpacked: a damaged one never asks for more memory than there is.
+    """
+    try:
+        if not isinstance(packed, bytes) or zstandard.frame_content_size(packed) != size:
+            return None
+        found = zstandard.ZstdDecompressor().decompress(packed, max_output_size=max(size, 1))
+    except zstandard.ZstdError:
+        return None
+    return found if len(found) == size else None

@@ -19,7 +19,9 @@ def canonical(value: Any) -> str:
 def link(previous: bytes, row: Sequence[Any], changes: Sequence[Sequence[Any]]) -> bytes:
     """SHA-256 over the chain so far and the row: (seq, kind, at, client, events, open, body) and its changes."""
     shown = [[_text(value) for value in change] for change in changes]
-    return hashlib.sha256(previous + canonical([list(row), shown]).encode("utf-8", "surrogatepass")).digest()
+    # Only a damaged row holds bytes; it then fits no chain.
+    values = [{"bytes": value.hex()} if isinstance(value, bytes) else value for value in row]
+    return hashlib.sha256(previous + canonical([values, shown]).encode("utf-8", "surrogatepass")).digest()
 
 
 def _text(value: Any) -> Any:

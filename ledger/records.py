@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import apsw
+
 from muninn.model.change import Change, Kind, Request
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
+
+from .file import LedgerDamagedError
 
 PlanState = Literal["committed", "superseded", "pending", "refused"]
 
@@ -60,6 +64,16 @@ class Event:
     seq: int
 
 
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The newest row: how many rows and events there are, how many plans are open, and the chain's head in hex."""
+
+    rows: int
+    events: int
+    open: int
+    head: str
+
+
 def basis_from(value: bytes | None) -> Basis:
     """A stored hash as a basis."""
     return MISSING if value is None else ContentHash(value.hex())
@@ -106,9 +120,22 @@ def terms_from(body: Mapping[str, Any], client: str | None) -> Terms:
 
 
 def read_body(text: str) -> dict[str, Any]:
-    """A row's body."""
-    body: dict[str, Any] = json.loads(text)
+    """A row's body. Raises LedgerDamagedError where it is none."""
+    try:
+        body = json.loads(text)
+    except (ValueError, TypeError) as error:
+        raise LedgerDamagedError("the ledger is damaged: the body of a row cannot be read") from error
+    if not isinstance(body, dict):
+        raise LedgerDamagedError("the ledger is damaged: the body of a row cannot be read")
     return body
+
+
+def event_id(connection: apsw.Connection, seq: int) -> str:
+    """The name of the event in this row, bound to its place in the chain."""
+    row = connection.execute("SELECT chain FROM rows WHERE seq = ?", (seq,)).fetchone()
+    if row is None:
+        raise LedgerDamagedError(f"the ledger is damaged: row {seq} is gone")
+    return f"ev-{seq}-{row[0].hex()[:12]}"
 
 
 def _basis(text: str) -> Basis:

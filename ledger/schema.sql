@@ -2,7 +2,9 @@
 --
 -- `rows` is one chain: each row's `chain` is SHA-256 over the chain before it and the canonical form of the
 -- row, its changes included (ledger/chain.py). `requests`, `pendings` and `ends` are look-ups whose content
--- stands in the rows as well; `verify` compares them.
+-- stands in the rows as well; `verify` compares them, and these statements with those of the file.
+--
+-- `blobs` are the one thing that can go: `purge` removes kept bytes by their hash, and adds a row that says so.
 
 CREATE TABLE rows (
     seq     INTEGER PRIMARY KEY,               -- 1, 2, 3 … without gaps
@@ -17,6 +19,8 @@ CREATE TABLE rows (
 ) STRICT;
 
 CREATE INDEX rows_of_baseline ON rows (seq) WHERE kind = 'baseline';
+CREATE INDEX rows_of_key ON rows (seq) WHERE kind = 'key';
+CREATE INDEX rows_by_time ON rows (kind, at) WHERE kind IN ('end', 'external');
 
 CREATE TABLE changes (
     seq     INTEGER NOT NULL REFERENCES rows (seq),

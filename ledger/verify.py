@@ -1,19 +1,27 @@
-"""Replay the whole chain and hash every kept byte again: what was changed, removed, inserted or swapped is found."""
+"""Replay the whole chain and hash every kept byte again: what was changed, removed, inserted or swapped is found.
+
+All of it is read in one transaction, so that a ledger that is being written to gives no false alarm.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import apsw
-import zstandard
 
 from muninn.model.content import ContentHash
 
-from . import chain
+from . import chain, shape
+from .blobs import unpacked
+from .file import LedgerDamagedError
 from .records import read_body
+
+Progress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,39 +35,79 @@ class Verdict:
     faults: tuple[str, ...]
 
 
-def verify(file: Path, progress: Callable[[int, int | None], None] | None = None) -> Verdict:
+def verify(file: Path, progress: Progress | None = None) -> Verdict:
     """Check a ledger file without changing it. ``progress`` is told (done, all) rows and contents.
 
     A file that SQLite cannot read at all gives a verdict with that fault, not an exception.
     """
     if not file.exists():
         return Verdict(0, 0, 0, chain.START.hex(), ("there is no ledger file",))
+    faults: list[str] = []
+    walk, contents = _Walk(), 0
     try:
-        connection = apsw.Connection(f"file:{file}?mode=ro", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-        connection.set_busy_timeout(5000)
-        return _verdict(connection, progress or (lambda done, total: None))
+        with closing(opened(file)) as connection:
+            connection.execute("BEGIN")
+            faults += shape.faults(connection, file)
+            contents = _replay(connection, walk, faults, progress or (lambda done, total: None))
     except apsw.Error as error:
-        fault = f"SQLite cannot read the ledger: {type(error).__name__.removesuffix('Error')}"
-        return Verdict(0, 0, 0, chain.START.hex(), (fault,))
+        faults.append(f"SQLite cannot read the ledger: {type(error).__name__.removesuffix('Error')}")
+    except (UnicodeDecodeError, OSError) as error:
+        faults.append(f"the ledger cannot be read: {type(error).__name__.removesuffix('Error')}")
+    return Verdict(walk.seq, walk.events, contents, walk.previous.hex(), tuple(faults + walk.faults))
 
 
-def _verdict(connection: apsw.Connection, progress: Callable[[int, int | None], None]) -> Verdict:
-    faults = [f"file: {row[0]}" for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
-    total = _count(connection, "rows") + _count(connection, "blobs")
-    walk = _Walk()
-    for done, row in enumerate(_rows(connection)):
-        walk.take(connection, row)
+def opened(file: Path) -> apsw.Connection:
+    """A connection that cannot change the file."""
+    connection = apsw.Connection(
+        f"{file.absolute().as_uri()}?mode=ro", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    )
+    connection.set_busy_timeout(5000)
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
+
+
+def _replay(connection: apsw.Connection, walk: _Walk, faults: list[str], progress: Progress) -> int:
+    """Walk over rows and kept bytes. Gives how many contents there are; what is found is added to ``faults``."""
+    rows, total = _count(connection, "rows"), _count(connection, "rows") + _count(connection, "blobs")
+    changes = _Changes(connection)
+    query = "SELECT seq, kind, at, client, events, open, body, chain FROM rows ORDER BY seq"
+    for done, row in enumerate(connection.execute(query)):
+        walk.take(row, changes.of(row[0]))
         if done % 500 == 0:
             progress(done, total)
-    contents = 0
-    for contents, fault in enumerate(_damaged_contents(connection), 1):
+    kept: set[bytes] = set()
+    for done, (digest, fault) in enumerate(_contents(connection), 1):
+        kept.add(digest)
         if fault is not None:
             faults.append(fault)
-        if contents % 500 == 0:
-            progress(walk.seq + contents, total)
+        if done % 500 == 0:
+            progress(rows + done, total)
     progress(total, total)
-    faults += walk.faults + walk.lookups(connection) + _missing_contents(connection, walk.kept)
-    return Verdict(walk.seq, walk.events, contents, walk.previous.hex(), tuple(faults))
+    faults += walk.lookups(connection)
+    faults += walk.missing(kept)
+    return len(kept)
+
+
+class _Changes:
+    """The changes of all rows, read along with them in one pass."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        rows = connection.execute("SELECT seq, n, path, before, after, mode FROM changes ORDER BY seq, n")
+        self._groups = itertools.groupby(rows, key=lambda row: row[0])
+        self._next: tuple[Any, list[Any]] | None = self._read()
+
+    def of(self, seq: int) -> list[Any]:
+        """The changes of a row; rows are asked for in their order."""
+        while self._next is not None and self._next[0] < seq:
+            self._next = self._read()
+        if self._next is None or self._next[0] != seq:
+            return []
+        found, self._next = self._next[1], self._read()
+        return found
+
+    def _read(self) -> tuple[Any, list[Any]] | None:
+        group = next(self._groups, None)
+        return None if group is None else (group[0], [row[1:] for row in group[1]])
 
 
 class _Walk:
@@ -74,41 +122,43 @@ class _Walk:
         self.ends: set[tuple[int, int, int]] = set()
         self.requests: set[tuple[str, str, int]] = set()
         self.pendings: set[tuple[str, int]] = set()
-        self.kept: set[str] = set()
+        self.needed: dict[bytes, int] = {}
+        """The last row that says that bytes were kept."""
+        self.purged: dict[bytes, int] = {}
 
-    def take(self, connection: apsw.Connection, row: Any) -> None:
+    def take(self, row: Any, changes: list[Any]) -> None:
+        """The next row, with its changes."""
         seq, kind, at, client, events, opened, body, stored = row
         if seq != self.seq + 1:
             self.faults.append(f"row {self.seq + 1}: missing before row {seq}")
-        changes = list(
-            connection.execute("SELECT n, path, before, after, mode FROM changes WHERE seq = ? ORDER BY n", (seq,))
-        )
         if chain.link(self.previous, (seq, kind, at, client, events, opened, body), changes) != stored:
             self.faults.append(f"row {seq}: its content or its place does not fit the chain")
-        self.seq, self.previous = seq, stored
+        self.seq, self.previous = seq, stored if isinstance(stored, bytes) else chain.START
         try:
-            self._count(seq, kind, client, read_body(body))
-        except (ValueError, KeyError, TypeError):
+            self._count(seq, kind, client, read_body(body), changes)
+        except (LedgerDamagedError, ValueError, KeyError, TypeError):
             self.faults.append(f"row {seq}: its body cannot be read")
         if (events, opened) != (self.events, self.open):
             self.faults.append(f"row {seq}: its counters do not fit the rows before it")
             self.events, self.open = events, opened
 
-    def _count(self, seq: int, kind: str, client: str | None, body: dict[str, Any]) -> None:
+    def _count(self, seq: int, kind: str, client: str | None, body: dict[str, Any], changes: list[Any]) -> None:
+        named = [bytes.fromhex(digest) for digest in body.get("kept", ())]
         if kind == "plan":
             self.open += 1
             self.pendings.add((body["pending_id"], seq))
             if body["request"] and client is not None:
                 self.requests.add((client, body["request"]["id"], seq))
+            named += [side for change in changes for side in change[2:4] if isinstance(side, bytes)]
         elif kind == "end":
             self.open -= 1
             self.ends.add((body["plan"], int(body["at_start"]), seq))
             self.events += 1 if body["landed"] and body["state"] != "refused" else 0
-            self.kept |= set(body.get("kept", ()))
         elif kind == "external":
             self.events += 1
-        elif kind == "found":
-            self.kept |= set(body["kept"])
+        elif kind == "purge":
+            self.purged.update((bytes.fromhex(digest), seq) for digest in body["hashes"])
+        self.needed.update((digest, seq) for digest in named)
 
     def lookups(self, connection: apsw.Connection) -> list[str]:
         """Faults of the look-up tables: rows that the chain does not know, and the other way round."""
@@ -124,33 +174,31 @@ class _Walk:
         stray = connection.execute("SELECT DISTINCT seq FROM changes WHERE seq NOT IN (SELECT seq FROM rows)")
         return faults + [f"table changes: row {row[0]} is not in the chain" for row in stray]
 
+    def missing(self, kept: set[bytes]) -> list[str]:
+        """Bytes that a row says were kept and that are not there, and purged ones that are there nevertheless."""
+        gone = sorted(
+            digest for digest, seq in self.needed.items() if digest not in kept and self.purged.get(digest, 0) < seq
+        )
+        there = sorted(
+            digest for digest, seq in self.purged.items() if digest in kept and self.needed.get(digest, 0) < seq
+        )
+        return [f"kept bytes {digest.hex()}: they are gone" for digest in gone] + [
+            f"kept bytes {digest.hex()}: they were purged, and are there" for digest in there
+        ]
 
-def _rows(connection: apsw.Connection) -> Iterator[Any]:
-    yield from connection.execute("SELECT seq, kind, at, client, events, open, body, chain FROM rows ORDER BY seq")
 
-
-def _damaged_contents(connection: apsw.Connection) -> Iterator[str | None]:
-    unpacker = zstandard.ZstdDecompressor()
+def _contents(connection: apsw.Connection) -> Iterator[tuple[bytes, str | None]]:
+    """The hash of all kept bytes, each with what is wrong with them."""
     for digest, size, packed in connection.execute("SELECT hash, size, packed FROM blobs ORDER BY id"):
-        try:
-            content = unpacker.decompress(packed, max_output_size=max(size, 1))
-        except zstandard.ZstdError:
-            yield f"kept bytes {digest.hex()}: they cannot be unpacked"
+        if not isinstance(digest, bytes):
+            yield b"", "kept bytes: their hash is none"
             continue
-        whole = len(content) == size and ContentHash.of(content) == digest.hex()
-        yield None if whole else f"kept bytes {digest.hex()}: they do not have this hash"
-
-
-def _missing_contents(connection: apsw.Connection, kept: set[str]) -> list[str]:
-    """Bytes that a plan or its end says were kept, and that are not there."""
-    query = (
-        "SELECT DISTINCT h FROM (SELECT c.before AS h FROM changes c JOIN rows r ON r.seq = c.seq AND r.kind = 'plan'"
-        " UNION SELECT c.after FROM changes c JOIN rows r ON r.seq = c.seq AND r.kind = 'plan')"
-        " WHERE h IS NOT NULL AND h NOT IN (SELECT hash FROM blobs)"
-    )
-    gone = {row[0].hex() for row in connection.execute(query)}
-    there = {row[0].hex() for row in connection.execute("SELECT hash FROM blobs")} if kept else set()
-    return [f"kept bytes {digest}: they are gone" for digest in sorted(gone | (kept - there))]
+        content = unpacked(size, packed)
+        if content is None:
+            yield digest, f"kept bytes {digest.hex()}: they cannot be unpacked"
+        else:
+            whole = ContentHash.of(content) == digest.hex()
+            yield digest, None if whole else f"kept bytes {digest.hex()}: they do not have this hash"
 
 
 def _count(connection: apsw.Connection, table: str) -> int:

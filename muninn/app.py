@@ -93,6 +93,8 @@ def _health(door: Door) -> Callable[[Request], Response]:
         try:
             with door.vault.opened():
                 door.ledger.head()
+            if door.ledger.fault is not None:
+                raise LedgerUnavailableError(door.ledger.fault)
         except (VaultUnavailableError, LedgerUnavailableError):
             return JSONResponse({"status": "unavailable"}, status_code=503)
         return JSONResponse({"status": "ok"})

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import logging
 import os
-from pathlib import Path
+from contextlib import suppress
 
-from index import Index, IndexSettings
-from ledger import Ledger
+from ledger import Ledger, checkpoint
 from muninn.door import Door
-from muninn.model.errors import LedgerUnavailableError, SettingsError, VaultUnavailableError
-from muninn.model.rights import Globs
+from muninn.indexes import index_of, vault_root
+from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
 from muninn.settings import Places, Settings
 from muninn.vault import MARK, Vault, adopt
 
@@ -24,22 +23,36 @@ def for_serving(settings: Settings) -> Door:
     """Open everything for a gateway: a new vault gets its id, a new home becomes that vault's.
 
     A ledger that cannot be read is no reason not to serve: reads go on and writes say why they stop. Raises
-    VaultUnavailableError for a root that is not this home's vault, SettingsError where no vault is named.
+    VaultUnavailableError for a root that is not this home's vault, SettingsError where no vault is named, or where
+    the ledger's key is no key or not private.
     """
     root = vault_root(settings.places)
     make_home(settings.places)
-    ledger = Ledger(settings.places.ledger)
-    try:
+    ledger = _glanced_at(settings.places)
+    expected: str | None = None
+    with suppress(LedgerUnavailableError):
         expected = ledger.vault_id
-        was_served = (root / MARK).exists()
-        vault = adopt(root, expected)
+    was_served = (root / MARK).exists()
+    vault = adopt(root, expected)
+    with suppress(LedgerUnavailableError):
         if expected is None and vault.id is not None:
             ledger.belong_to(vault.id)
             if was_served:
                 log.warning("this home has a new ledger, but the vault was served before: its history is elsewhere")
-    except LedgerUnavailableError:
-        vault = adopt(root, None)
+        ledger.name_key(checkpoint.public_of(checkpoint.open_key(settings.places.ledger_key)))
     return Door(settings.places.home, vault, ledger, index_of(settings), settings.contract())
+
+
+def _glanced_at(places: Places) -> Ledger:
+    """The ledger, looked over. Where a key was made there was a ledger with rows: one without them was emptied."""
+    expected = places.ledger_key.exists() and places.ledger.exists()
+    ledger = Ledger(places.ledger)
+    note = ledger.glance(expected=expected)
+    if note is not None:
+        log.warning(note)
+    if ledger.fault is not None:
+        log.error("the ledger is broken: writes stop, reads go on; run muninn ledger verify: %s", ledger.fault)
+    return ledger
 
 
 def beside(settings: Settings) -> Door:
@@ -51,25 +64,6 @@ def beside(settings: Settings) -> Door:
     expected = ledger.vault_id if settings.places.ledger.exists() else None
     vault = adopt(root, expected) if expected is not None else Vault(root, None)
     return Door(settings.places.home, vault, ledger, index_of(settings), settings.contract())
-
-
-def index_of(settings: Settings) -> Index:
-    """The index in the cache folder."""
-    settings.places.cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-    chosen = IndexSettings(
-        retired=frozenset(settings.values["retired"]),
-        logs=Globs(tuple(settings.values["logs"])),
-        folder_page=settings.values["folder_index"] or None,
-        origin="\n".join([str(vault_root(settings.places).resolve()), *settings.private.patterns]),
-    )
-    return Index(settings.places.cache, settings.private.cover, chosen)
-
-
-def vault_root(places: Places) -> Path:
-    """The vault's folder. Raises SettingsError where none is named."""
-    if places.vault is None:
-        raise SettingsError("no vault is named: give --vault DIR, set MUNINN_VAULT, or write vault = … in muninn.toml")
-    return places.vault
 
 
 def make_home(places: Places) -> None:

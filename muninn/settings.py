@@ -7,7 +7,6 @@ handed its slice.
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,26 @@ from muninn.model.errors import SettingsError
 from muninn.model.rights import Globs
 
 FILE: Final = "muninn.toml"
+LANGUAGES: Final = frozenset(
+    [
+        "danish",
+        "dutch",
+        "english",
+        "finnish",
+        "french",
+        "german",
+        "hungarian",
+        "italian",
+        "norwegian",
+        "portuguese",
+        "romanian",
+        "russian",
+        "spanish",
+        "swedish",
+        "turkish",
+    ]
+)
+"""Languages that Snowball has a stemmer for. Only English has a list of stop words here, so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +69,15 @@ def _is_page(value: Any) -> bool:
     return value is False or (_is_text(value) and value.endswith(".md") and "/" not in value)
 
 
+def _is_language(value: Any) -> bool:
+    return isinstance(value, str) and value.lower() in LANGUAGES
+
+
 def _is_switch(value: Any) -> bool:
     return isinstance(value, bool)
 
+
+_LANGUAGES: Final = "one of " + ", ".join(sorted(LANGUAGES))
 
 SETTINGS: Final = (
     Setting("vault", None, "the vault's folder (--vault, MUNINN_VAULT go before)", _is_text, "a path"),
@@ -67,6 +92,7 @@ SETTINGS: Final = (
         _is_texts,
         "a list of words",
     ),
+    Setting("language", "english", "the notes' language, for stemming and stop words", _is_language, _LANGUAGES),
     Setting("logs", [], "globs of daily logs, which count half in a search", _is_texts, "a list of globs"),
     Setting("rate_per_s", 200, "calls a second one client may make; 0 for no limit", _is_count, "a whole number"),
     Setting("rate_burst", 400, "calls a client may make at once above that rate", _is_count, "a whole number"),
@@ -89,6 +115,10 @@ class Places:
     @property
     def ledger(self) -> Path:
         return self.home / "ledger.db"
+
+    @property
+    def ledger_key(self) -> Path:
+        return self.home / "ledger.key"
 
     @property
     def clients(self) -> Path:
@@ -147,10 +177,13 @@ def _default_cache(vault: Path | None) -> str:
 
 def read_file(path: Path) -> dict[str, Any]:
     """Every setting of the file, defaults for the rest. An absent file is all defaults."""
+    if not path.exists():
+        return {setting.key: setting.default for setting in SETTINGS}
+    # Most homes have no such file, and the parser costs a search a tenth of its time.
+    import tomllib
+
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        found = {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path.name} cannot be read: {error}") from error
     flat = _flattened(found)

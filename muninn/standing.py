@@ -17,6 +17,7 @@ from muninn.model.rights import Rights
 
 PLANS: Final = 100
 _PAGE: Final = 100
+_DEGRADED: Final = Warn("degraded", "the index cannot answer; the files are scanned until it is made again")
 
 
 def contract(door: Door) -> ContractAnswer:
@@ -39,7 +40,9 @@ def links(door: Door, rights: Rights, path: NotePath, position: int) -> Links | 
     match door.vault.look(path):
         case Elsewhere():
             return refusals.elsewhere(path)
-        case Blocked() | Absent():
+        case Blocked(_, what):
+            return refusals.no_file(path, what)
+        case Absent():
             return refusals.not_found(path)
         case _:
             pass
@@ -47,23 +50,26 @@ def links(door: Door, rights: Rights, path: NotePath, position: int) -> Links | 
     if found is None:
         return refusals.not_found(path)
     following = cursors.make("links", {"path": path}, found.next_offset) if found.next_offset is not None else None
-    return Links(found.outgoing, found.backlinks, found.broken, found.totals, following)
+    warnings = (_DEGRADED,) if found.degraded else ()
+    return Links(found.outgoing, found.backlinks, found.broken, found.totals, following, warnings)
 
 
-def plan_row(entry: Entry) -> PlanRow:
+def plan_row(entry: Entry, rights: Rights) -> PlanRow:
     """A plan as `recover` and `status` show it."""
     state = "superseded" if entry.state == "refused" else entry.state
-    return PlanRow(entry.terms.pending_id, entry.terms.path, state, tuple(entry.landed), entry.at)
+    landed = tuple(path for path in entry.landed if rights.sees(path))
+    return PlanRow(entry.terms.pending_id, entry.terms.path, state, landed, entry.at)
 
 
-def plans(door: Door, client: str | None) -> tuple[PlanRow, ...]:
+def plans(door: Door, rights: Rights) -> tuple[PlanRow, ...]:
     """This client's plans that are pending or that a start has settled, newest 100."""
+    client = rights.client
     if client is None:
         return ()
     pending = [entry for entry in door.ledger.open_entries() if entry.terms.client == client]
     settled = door.ledger.settled_at_start(client, PLANS)
     found = sorted(pending + settled, key=lambda entry: entry.seq, reverse=True)
-    return tuple(plan_row(entry) for entry in found[:PLANS])
+    return tuple(plan_row(entry, rights) for entry in found[:PLANS])
 
 
 def status(door: Door, rights: Rights) -> Status:
@@ -74,22 +80,26 @@ def status(door: Door, rights: Rights) -> Status:
     try:
         events, _, head = door.ledger.head()
         ledger |= {"events": events, "head": head}
-        pending = tuple(row for row in plans(door, rights.client) if row.state == "pending")
+        pending = tuple(row for row in plans(door, rights) if row.state == "pending")
     except LedgerUnavailableError as error:
         ledger["state"] = "unavailable"
         warnings.append(Warn("ledger_unavailable", f"writes stop, reads go on: {error}"))
+    if door.ledger.fault is not None:
+        ledger["state"] = "broken"
+        if not warnings:
+            warnings.append(Warn("ledger_unavailable", f"writes stop, reads go on: {door.ledger.fault}"))
     index = door.index.state(private=rights.sees_private)
     notes = _count(door, rights)
     if index.state == "broken":
-        warnings.append(Warn("degraded", "the index cannot answer; searches scan the files until it is made again"))
+        warnings.append(_DEGRADED)
     return Status(
         {"id": door.vault.id, "notes": notes, "readable": _is_readable(door)},
         {"state": index.state, "age_s": index.age_s, "notes": notes, "faults": _visible_faults(index.faults, rights)},
         ledger,
         {"last_ok": None, "age_h": None, "files": None},
         pending,
-        door.vault.can_exchange(),
-        door.coverage.share(index.notes),
+        _can_exchange(door),
+        door.coverage.share(notes, rights.sees),
         {"muninn": muninn.__version__, "contract": door.contract.version, "python": platform.python_version()},
         {
             "name": rights.client,
@@ -113,6 +123,13 @@ def _count(door: Door, rights: Rights) -> int:
 
 def _visible_faults(faults: Any, rights: Rights) -> int:
     return sum(1 for fault in faults if rights.sees(fault.path))
+
+
+def _can_exchange(door: Door) -> bool:
+    try:
+        return door.vault.can_exchange()
+    except VaultUnavailableError:
+        return False
 
 
 def _is_readable(door: Door) -> bool:

@@ -117,6 +117,8 @@ def recover(door: Door, client: str | None, pending_id: str) -> Entry | Refusal:
             return Refusal(Code.UNKNOWN_ID, message)
         if entry.state != "pending":
             return entry
+        if door.ledger.fault is not None:
+            raise LedgerUnavailableError(door.ledger.fault)
         play(door, entry, door.ledger.content, resumed=True)
     door.index.nudge([change.path for change in entry.changes], door.vault.look)
     return door.ledger.entry(pending_id) or entry

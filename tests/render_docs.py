@@ -18,7 +18,7 @@ import click
 from muninn import contract, tools
 from muninn.cli import command
 from muninn.contract import Rule
-from muninn.model.answer import OMIT
+from muninn.answers import OMIT
 from muninn.model.change import Code
 from muninn.model.rights import DEFAULT_SCOPES, SCOPES
 from muninn.settings import SETTINGS, Setting

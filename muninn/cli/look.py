@@ -1,4 +1,4 @@
-"""``muninn search``, ``read`` and ``history``: the person's own eyes, without a gateway."""
+"""``muninn read`` and ``history``: the person's own eyes, without a gateway."""
 
 from __future__ import annotations
 
@@ -6,55 +6,13 @@ import sys
 
 import click
 
-from muninn import opening, reading, searching
+from muninn import opening, reading
 from muninn.answers import to_json
-from muninn.cli.options import as_json, fail, owner, places, refuse, show_json
+from muninn.cli.differences import coloured, difference
+from muninn.cli.options import as_json, fail, owner, places, private_too, refuse, show_json
 from muninn.model.change import Refusal
+from muninn.model.content import MISSING, Basis, ContentHash
 from muninn.settings import Settings
-
-private_too = click.option("--private", is_flag=True, help="private notes as well")
-
-
-@click.command()
-@click.argument("words", nargs=-1, required=True)
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 100))
-@click.option("--folder", help="only below this folder")
-@click.option("--type", "type_", help="only notes of this type")
-@click.option("--status", help="only notes with this status; names retired ones, too")
-@click.option("--tag", "tags", multiple=True, help="only notes with this tag; repeated: all of them")
-@click.option("--since", help="date, inclusive")
-@click.option("--until", help="date, inclusive")
-@private_too
-@as_json
-@places
-def search(
-    settings: Settings,
-    words: tuple[str, ...],
-    limit: int,
-    folder: str | None,
-    type_: str | None,
-    status: str | None,
-    tags: tuple[str, ...],
-    since: str | None,
-    until: str | None,
-    private: bool,
-    as_json: bool,
-) -> None:
-    """Search the notes by plain words."""
-    door = opening.beside(settings)
-    asked = searching.Asked(" ".join(words), limit, folder, type_, status, tags, since, until)
-    found = searching.search(door.index, door.vault.look, door.vault.walk, owner(settings, private), asked)
-    if isinstance(found, Refusal):
-        refuse(found, as_json)
-        return
-    if as_json:
-        show_json(to_json(found))
-        return
-    for hit in found.hits:
-        click.echo(f"{click.style(hit.path, bold=True)}:{hit.start_line}  {hit.title}")
-        click.echo("    " + " ".join(hit.snippet.split())[:200])
-    if found.query_note or not found.hits:
-        click.echo(found.query_note or "no hits", err=True)
 
 
 @click.command()
@@ -100,10 +58,11 @@ def read(
 @click.command()
 @click.argument("path")
 @click.option("--cursor", help="`next_cursor` of the page before")
+@click.option("--diff", "diffs", is_flag=True, help="with what each event changed in it")
 @private_too
 @as_json
 @places
-def history(settings: Settings, path: str, cursor: str | None, private: bool, as_json: bool) -> None:
+def history(settings: Settings, path: str, cursor: str | None, diffs: bool, private: bool, as_json: bool) -> None:
     """Show the events of a path, newest first, of archived paths as well."""
     door = opening.beside(settings)
     parsed = reading.parse_path(path)
@@ -111,13 +70,23 @@ def history(settings: Settings, path: str, cursor: str | None, private: bool, as
     if isinstance(answer, Refusal):
         refuse(answer, as_json)
         return
+    shown = [difference(door.ledger, path, _side(e.before), _side(e.after)) for e in answer.events] if diffs else []
     if as_json:
-        show_json(to_json(answer))
+        found = to_json(answer)
+        for row, text in zip(found["events"], shown, strict=False):
+            row["diff"] = text
+        show_json(found)
         return
-    for event in answer.events:
+    for number, event in enumerate(answer.events):
         who = event.client or "around the door"
         why = f" ({event.reason}{': ' + event.note if event.note else ''})" if event.reason else ""
         click.echo(f"{event.at}  {event.kind:<9} {who}{why}")
         click.echo(f"    {event.before[:12]} → {event.after[:12]}  {event.event}")
+        if diffs:
+            click.echo(coloured(shown[number]))
     if not answer.events:
         click.echo("no events", err=True)
+
+
+def _side(text: str) -> Basis:
+    return MISSING if text == MISSING.value else ContentHash(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import signal
 import socket
 import sys
@@ -63,13 +64,14 @@ def _run(
 ) -> None:
     import uvicorn
 
-    from muninn import app
+    from muninn import app, patience
 
     port = int(listening.getsockname()[1])
     register = clients.Register(settings.places.clients)
     front = app.Front(
         register, app.host_names(host, allowed), settings.values["rate_per_s"], settings.values["rate_burst"]
     )
+    _raise_file_limit()
     config = uvicorn.Config(
         app.build(door, front, port, baseline=settings.values["baseline"]),
         access_log=False,
@@ -77,6 +79,7 @@ def _run(
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=5,
+        http=patience.protocol(),
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
     )
@@ -132,6 +135,14 @@ def _listen(host: str, port: int) -> socket.socket:
         raise MuninnError(f"cannot listen on {host}:{port} ({error.strerror}); choose another --port") from error
     listening.set_inheritable(False)
     return listening
+
+
+def _raise_file_limit() -> None:
+    """As many open files as the system allows, so that idle connections do not take what a write needs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _start_logs() -> None:

@@ -1,10 +1,13 @@
 """HTTP at the door: methods, addresses, both eras of the protocol, and what a stranger learns."""
 
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from muninn.patience import FIRST_REQUEST_S
 from tests.door.gateway import HANDSHAKE, STATELESS, Gateway, places, served
 
 NOTE = b"---\ntitle: One\ntype: note\nstatus: active\ntags: [aa, bb]\ndate: 2026-05-04\n---\nbody\n"
@@ -159,3 +162,11 @@ def test_a_seam_for_tests_is_refused_outside_of_them(tmp_path: Path) -> None:
     loud = made.muninn("client", "list", env={"MUNINN_TEST_FAULTS": str(tmp_path / "faults"), "MUNINN_TEST": "1"})
     assert loud.returncode == 0
     assert "UNDER TEST" in loud.stderr
+
+
+def test_a_silent_connection_is_hung_up_on(gateway: Gateway) -> None:
+    with socket.create_connection(("127.0.0.1", gateway.port), timeout=FIRST_REQUEST_S + 10) as silent:
+        silent.sendall(b"POST /mcp HT")
+        began = time.monotonic()
+        assert silent.recv(1) == b""
+        assert FIRST_REQUEST_S - 2 < time.monotonic() - began < FIRST_REQUEST_S + 8

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from index import Index, IndexSettings, Sweep
 from muninn.linking import LinksPage, links
-from muninn.model.answer import Found
+from muninn.model.hits import Found
 from muninn.model.change import Absent, Blocked, Elsewhere, File, Refusal, Sight
 from muninn.model.content import BadPath, ContentHash, NotePath
 from muninn.model.errors import VaultUnavailableError

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import pytest
 
 from ledger import Entry, Ledger, Terms, verify
 from ledger import file as files
+from ledger.migrations import VERSION
 from muninn.model import seams
 from muninn.model.change import Change, Kind, Request
 from muninn.model.content import MISSING, Basis, ContentHash
@@ -114,7 +118,8 @@ def test_open_plans_come_oldest_first_and_cost_nothing_where_there_are_none(book
         asked.append(sql)
         return True
 
-    book._file.reader().exec_trace = note
+    with book._file.reading() as connection:
+        connection.exec_trace = note
     assert book.open_entries() == []
     assert len(asked) == 1
     assert "LIMIT 1" in asked[0]
@@ -296,12 +301,13 @@ def test_a_garbage_file_is_said_at_use(tmp_path: Path, content: bytes) -> None:
 
 def test_a_ledger_of_a_later_schema_is_refused(book: Ledger, tmp_path: Path) -> None:
     book.close()
-    outside(tmp_path, f"PRAGMA user_version = {files.VERSION + 1}")
+    outside(tmp_path, f"PRAGMA user_version = {VERSION + 1}")
     later = Ledger(tmp_path / "ledger.db")
     for _ in range(2):
         with pytest.raises(LedgerUnavailableError, match="update Muninn"):
             later.head()
-    assert later._file._all == []
+    assert later._file._writer is None
+    assert later._file._idle == []
 
 
 def test_a_ledger_that_comes_back_is_used_again(tmp_path: Path) -> None:
@@ -314,9 +320,11 @@ def test_a_ledger_that_comes_back_is_used_again(tmp_path: Path) -> None:
     book.close()
 
 
-def test_damaged_bytes_are_not_handed_out(book: Ledger, tmp_path: Path) -> None:
+@pytest.mark.parametrize("packed", ["x'00'", "(SELECT packed FROM blobs WHERE id = 2)"])
+def test_damaged_bytes_are_not_handed_out(book: Ledger, tmp_path: Path, packed: str) -> None:
     done(book, keep(book, "a.md", None, A))
-    outside(tmp_path, "DROP TRIGGER blobs_stay; UPDATE blobs SET packed = x'00'")
+    done(book, keep(book, "a.md", A, B))
+    outside(tmp_path, f"DROP TRIGGER blobs_stay; UPDATE blobs SET packed = {packed} WHERE id = 1")
     with pytest.raises(LedgerUnavailableError, match="damaged"):
         book.content(h(A))
 
@@ -368,6 +376,42 @@ def test_processes_that_start_at_once_make_one_ledger(tmp_path: Path) -> None:
 
 
 def test_sqlite_keeps_what_was_committed_through_a_power_cut(book: Ledger) -> None:
-    reader: apsw.Connection = book._file.reader()
-    assert reader.pragma("synchronous") == 2
-    assert reader.pragma("journal_mode") == "wal"
+    with book._file.reading() as reader:
+        assert reader.pragma("synchronous") == 2
+        assert reader.pragma("journal_mode") == "wal"
+
+
+def test_threads_that_come_and_go_leave_no_connection_open(tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "ledger.db")
+    book.belong_to("v" * 32)
+
+    def open_files() -> int:
+        return len(os.listdir("/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"))
+
+    book.head()
+    before = open_files()
+    for _ in range(40):
+        thread = threading.Thread(target=book.head)
+        thread.start()
+        thread.join()
+    assert open_files() <= before + 2
+    book.close()
+
+
+def test_a_reader_in_a_new_thread_does_not_wait_for_a_writer(tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "ledger.db")
+    book.belong_to("v" * 32)
+    took: list[float] = []
+
+    def read() -> None:
+        began = time.monotonic()
+        book.head()
+        took.append(time.monotonic() - began)
+
+    with book._file.transaction("hold"):
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join(timeout=4)
+    assert took
+    assert took[0] < 2
+    book.close()

@@ -42,12 +42,14 @@ def file(tmp_path: Path) -> Iterator[Path]:
 def tamper(file: Path, *statements: str) -> tuple[str, ...]:
     """Change the file as somebody with a database tool would; gives the faults that are found then."""
     with closing(apsw.Connection(str(file))) as other:
-        names = [row[0] for row in other.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")]
-        for name in names:
+        triggers = other.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
             other.execute(f"DROP TRIGGER {name}")
         for statement in statements:
             other.execute(statement)
             assert other.changes()
+        for _, sql in triggers:
+            other.execute(str(sql))
     return verify(file).faults
 
 
@@ -128,6 +130,45 @@ _FLIPPED = "CAST(substr({0}, 1, length({0}) - 1) || char(unicode(substr({0}, -1)
 )
 def test_every_touch_is_found(file: Path, statement: str) -> None:
     assert tamper(file, statement)
+
+
+def test_putting_the_triggers_away_and_back_is_no_fault(file: Path) -> None:
+    assert tamper(file) == ()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TRIGGER rows_kept",
+        "DROP INDEX rows_by_time",
+        "DROP TRIGGER rows_kept; CREATE TRIGGER rows_kept BEFORE DELETE ON rows BEGIN SELECT 1; END",
+        "CREATE TRIGGER more AFTER INSERT ON rows BEGIN DELETE FROM changes; END",
+        "CREATE TABLE more (a)",
+        "PRAGMA user_version = 2",
+        "PRAGMA journal_mode = DELETE",
+    ],
+)
+def test_a_file_that_is_not_made_as_a_ledger_is_found(file: Path, statement: str) -> None:
+    book = Ledger(file)
+    book.close()
+    copy = file.with_name("copy.db")
+    with closing(apsw.Connection(str(file))) as source, closing(apsw.Connection(str(copy))) as other:
+        with other.backup("main", source, "main") as backup:
+            backup.step()
+        other.execute(statement)
+    assert any(fault.startswith("file: ") for fault in verify(copy).faults)
+
+
+def test_bytes_of_a_baseline_and_of_an_outsider_are_missed_when_they_go(file: Path) -> None:
+    book = Ledger(file)
+    change = Change(path("b.md"), MISSING, ContentHash.of(b"seen"), 0o644)
+    book.begin_with([change], {ContentHash.of(b"seen"): b"seen"}, complete=True)
+    book.witness([Change(path("b.md"), change.after, ContentHash.of(b"came"))], {ContentHash.of(b"came"): b"came"})
+    book.close()
+    assert verify(file).faults == ()
+    for content in (b"seen", b"came"):
+        gone = f"kept bytes {ContentHash.of(content)}: they are gone"
+        assert gone in tamper(file, f"DELETE FROM blobs WHERE hash = x'{ContentHash.of(content)}'")
 
 
 def test_two_swapped_rows_are_found(file: Path) -> None:
