@@ -16,9 +16,9 @@ from typing import Any, Final
 import click
 
 from muninn import contract, tools
+from muninn.answers import OMIT
 from muninn.cli import command
 from muninn.contract import Rule
-from muninn.answers import OMIT
 from muninn.model.change import Code
 from muninn.model.rights import DEFAULT_SCOPES, SCOPES
 from muninn.settings import SETTINGS, Setting

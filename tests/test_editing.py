@@ -261,8 +261,13 @@ def test_the_rest_of_a_note_stays_byte_for_byte(fields: dict[str, Any]) -> None:
 
 def test_many_keys_of_one_edit_read_the_frontmatter_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    honest = editing.notes.parse
-    monkeypatch.setattr(editing.notes, "parse", lambda *values: calls.append(1) or honest(*values))
+    honest = notes.parse
+
+    def counted(*values: Any) -> notes.Note:
+        calls.append(1)
+        return honest(*values)
+
+    monkeypatch.setattr(notes, "parse", counted)
     text = "---\n" + "".join(f"k{n}: {n}\n" for n in range(200)) + "---\nbody\n"
     fields = {f"k{n}": None if n % 2 else f"new {n}" for n in range(100)} | {"fresh": "yes"}
     after = editing.edited(path("a.md"), text, (SetFields(fields),))

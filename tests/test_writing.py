@@ -667,7 +667,7 @@ def test_a_write_that_landed_is_not_told_as_failed_because_its_temp_file_stays(
             raise OSError(errno.EIO, "stuck")
         honest(name, **more)
 
-    monkeypatch.setattr(temps.os, "unlink", stuck)
+    monkeypatch.setattr(os, "unlink", stuck)
     assert isinstance(commit(room, draft(verb)), Receipt)
     assert room.bytes_of(NOTE) == (NEW if verb == "overwrite" else None)
     monkeypatch.undo()

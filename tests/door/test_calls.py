@@ -48,7 +48,7 @@ def refused(answer: dict[str, Any], code: str) -> dict[str, Any]:
     return error
 
 
-GOOD = {
+GOOD: dict[str, dict[str, Any]] = {
     "search": {"query": "zebra", "explain": True},
     "read": {"path": "team/plan.md"},
     "list": {"folder": "team", "hashes": True, "depth": 3},
@@ -222,7 +222,8 @@ def test_an_attachment_comes_as_base64_and_is_never_written(gateway: Gateway) ->
 def test_a_long_note_is_cut_at_a_line_and_goes_on(gateway: Gateway) -> None:
     text = note("Long") + "".join(f"line {number} of many\n" for number in range(30_000))
     (gateway.vault / "team/long.md").write_text(text)
-    pieces, line = [], 1
+    pieces: list[str] = []
+    line: int | None = 1
     while line is not None:
         piece = gateway.call("read", {"path": "team/long.md", "start_line": line})
         assert piece["hash"] is None
