@@ -7,7 +7,7 @@ PORT ?= 8460
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test lint bench conformance docs lock clean
+.PHONY: help setup serve demo test lint bench conformance crash race fuzz docs lock clean
 
 help: ## this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,15 @@ bench: $(READY) ## times beside their bare operations, as ratios (N=5000 notes)
 
 conformance: $(READY) ## the official MCP conformance suite and inspector (fetches Node from PyPI)
 	@$(BIN)/python -P -m tests.conformance
+
+crash: $(READY) ## proof: crashes, kills, full disks, power cuts (ROUNDS=200)
+	@$(BIN)/python -P -m tests.proofs.crash $(if $(ROUNDS),--rounds $(ROUNDS))
+
+race: $(READY) ## proof: many writers on one hash, editors around the door (ROUNDS=200)
+	@$(BIN)/python -P -m tests.proofs.race $(if $(ROUNDS),--rounds $(ROUNDS))
+
+fuzz: $(READY) ## proof: hostile requests and notes (N=200000, SEED=1)
+	@$(BIN)/python -P -m tests.proofs.fuzz $(if $(N),--n $(N)) $(if $(SEED),--seed $(SEED))
 
 docs: $(READY) ## write docs/reference anew from the code
 	@$(BIN)/python -P -m tests.render_docs

@@ -13,7 +13,7 @@ from typing import Final
 
 import apsw
 
-from muninn.model.errors import LedgerUnavailableError
+from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError
 
 from .migrations import MIGRATIONS, VERSION, Migration, migrate, target, version_of
 
@@ -51,7 +51,7 @@ class File:
             writer.execute("BEGIN IMMEDIATE")
             try:
                 yield writer
-                writer.execute("COMMIT")
+                _commit(writer, what)
             except BaseException:
                 if not writer.get_autocommit():
                     writer.execute("ROLLBACK")
@@ -152,6 +152,14 @@ class File:
 def schema() -> str:
     """The statements that make the tables of a new file."""
     return resources.files("ledger").joinpath("schema.sql").read_text(encoding="utf-8")
+
+
+def _commit(writer: apsw.Connection, what: str) -> None:
+    try:
+        writer.execute("COMMIT")
+    except apsw.IOError as error:
+        # The rows may lie in the log by now without being flushed; a later opening may find them whole.
+        raise LedgerInDoubtError(f"the ledger could not {what} durably: the disk reports an error") from error
 
 
 @contextlib.contextmanager

@@ -29,6 +29,7 @@ MAX_BODY: Final = 4 * 1024 * 1024
 BODY_SECONDS: Final = 60.0
 # Addresses of sign-in that do not exist here: a plain 404 keeps clients with a fixed token from trying one.
 _NO_SIGN_IN: Final = re.compile(r"/\.well-known(?:/.*)?\Z|/(?:register|authorize|token)/?\Z")
+_PASSED_OVER: Final = 32 * 1024 * 1024
 _SMALL: Final = 32 * 1024
 _MOST_VALUES: Final = 20_000
 _STRING: Final = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
@@ -175,6 +176,7 @@ async def _whole_body(scope: Scope, receive: Receive) -> bytes | Turned | None:
     too_large = Turned(413, f"the body is over {MAX_BODY} bytes; send less", (("connection", "close"),))
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     if not declared.isdigit() or int(declared) > MAX_BODY:
+        await _pass_over(receive)
         return too_large
     pieces: list[bytes] = []
     size = 0
@@ -190,6 +192,17 @@ async def _whole_body(scope: Scope, receive: Receive) -> bytes | Turned | None:
             if not message.get("more_body", False):
                 return b"".join(pieces)
     return Turned(408, f"the body did not arrive within {BODY_SECONDS:.0f} seconds", (("connection", "close"),))
+
+
+async def _pass_over(receive: Receive) -> None:
+    """Read on for a moment what will not be used: who is still sending could not hear the answer otherwise."""
+    left = _PASSED_OVER
+    with anyio.move_on_after(2):
+        while left > 0:
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                return
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

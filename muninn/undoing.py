@@ -62,7 +62,10 @@ def _is_theirs(door: Door, who: Who, path: NotePath, since: str, until: str) -> 
 
 
 def _reversal(door: Door, who: Who, path: NotePath, since: str, until: str) -> Reversal:
-    now = basis_of(door.vault.look(path))
+    try:
+        now = basis_of(door.vault.look(path))
+    except OSError as error:
+        return Reversal(path, MISSING, MISSING, 0, "left", f"it cannot be read ({error.strerror or 'I/O error'})")
     events = door.ledger.history(path, None, 10_000)
     run = _newest_run(events, who, since, until)
     if now is None:
@@ -102,7 +105,11 @@ def _carried_out(door: Door, rights: Rights, one: Reversal) -> Reversal:
         if content is None:
             return Reversal(one.path, one.now, one.back_to, one.events, "left", "the bytes before are not kept")
         kept = Kept(one.back_to, content, None if found is None else found[1])
-    outcome = writing.commit(door, rights, UndoDraft(one.path, one.now, kept), None)
+    try:
+        outcome = writing.commit(door, rights, UndoDraft(one.path, one.now, kept), None)
+    except OSError as error:
+        why = f"it cannot be read ({error.strerror or 'I/O error'})"
+        return Reversal(one.path, one.now, one.back_to, one.events, "left", why)
     match outcome:
         case Receipt():
             return Reversal(one.path, one.now, one.back_to, one.events, "undone")

@@ -38,7 +38,7 @@ from muninn.model.change import (
     basis_of,
 )
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
-from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
+from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError, VaultUnavailableError
 from muninn.model.listing import Entry as Listed
 from muninn.model.note import Note
 from muninn.model.rights import Rights
@@ -88,6 +88,9 @@ def commit(door: Door, rights: Rights, draft: Draft, request: Request | None) ->
         earlier = _earlier(door, rights, request)
         if earlier is not None:
             return earlier
+        blocked = _finish_pending(door, draft)
+        if blocked is not None:
+            return blocked
         _record_outsiders(door, rights, draft)
         verdict = judge(door, rights, draft)
         if isinstance(verdict, Refusal):
@@ -97,6 +100,26 @@ def commit(door: Door, rights: Rights, draft: Draft, request: Request | None) ->
         outcome = _carry_out(door, rights, verdict, request)
     door.index.nudge([change.path for change in verdict.changes], door.vault.look)
     return outcome
+
+
+def _finish_pending(door: Door, draft: Draft) -> Refusal | None:
+    """Plans that are pending on a path of this draft come first, so that no event of a note is skipped.
+
+    Gives the refusal where one still cannot be finished and holds this very note.
+    """
+    target = page_of(draft.path, door.contract)
+    with suppress(LedgerUnavailableError):
+        for entry in door.ledger.open_entries():
+            paths = {change.path for change in entry.changes}
+            if not paths & {draft.path, target}:
+                continue
+            played = play(door, entry, door.ledger.content, resumed=True)
+            if played.state == "pending" and draft.path in paths:
+                now = basis_of(door.vault.look(draft.path))
+                message = f"an earlier write of {draft.path} is pending and cannot be finished now; try again later"
+                details = {"path": draft.path, "current_hash": str(now or MISSING), "expected_hash": None}
+                return Refusal(Code.CONFLICT, message, details)
+    return None
 
 
 def _record_outsiders(door: Door, rights: Rights, draft: Draft) -> None:
@@ -177,6 +200,7 @@ def play(
                     door.vault.remove_leftover(applied.aside.name)
                 return played
             progress.landed.append(change.path)
+            progress.placed.add(change.path)
             if applied.aside is not None:
                 door.held.add(change.path, applied.aside)
             if applied.lost:
@@ -195,6 +219,7 @@ class _Progress:
     resumed: bool
     at_start: bool
     landed: list[NotePath] = field(default_factory=list)
+    placed: set[NotePath] = field(default_factory=set)
     keep: dict[ContentHash, bytes] = field(default_factory=dict)
 
 
@@ -211,11 +236,15 @@ def _settle(door: Door, entry: Entry, progress: _Progress) -> Played:
     """Flush the folders, read every file back, and end the plan."""
     paths = [change.path for change in entry.changes]
     door.vault.flush(paths)
-    back = [basis_of(sight) for sight in door.vault.look_at(paths)]
-    if back != [change.after for change in entry.changes]:
+    sights = door.vault.look_at(paths)
+    overtaken = [n for n, change in enumerate(entry.changes) if basis_of(sights[n]) != change.after]
+    if not all(isinstance(sights[n], File) and paths[n] in progress.placed for n in overtaken):
         return Played("pending", tuple(progress.landed))
     event = door.ledger.settle(entry, "committed", paths, at_start=progress.at_start, found=progress.keep)
     door.coverage.bare.difference_update(paths)
+    if overtaken:
+        # We placed it, and somebody replaced it right away: both happened, in this order.
+        external.record_locked(door, [paths[n] for n in overtaken])
     return Played("committed", tuple(paths), event)
 
 
@@ -252,6 +281,9 @@ def _carry_out(door: Door, rights: Rights, plan: Plan, request: Request | None) 
     )
     try:
         entry = door.ledger.open_entry(terms, plan.changes, plan.contents)
+    except LedgerInDoubtError:
+        # It may be played at the next start, so that a refusal would promise too much.
+        return Pending(plan, terms.pending_id)
     except LedgerUnavailableError as error:
         return Refusal(Code.LEDGER_UNAVAILABLE, f"{error}; {_NO_LEDGER}")
     played = play(door, entry, plan.contents.get)

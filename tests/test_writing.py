@@ -32,7 +32,7 @@ from muninn.model.change import (
     WriteDraft,
 )
 from muninn.model.content import MISSING, ContentHash, NotePath
-from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
+from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError, VaultUnavailableError
 from muninn.vault import exchange, temps
 from tests.conftest import Room, at, breaking, furnish, note_text, path
 
@@ -679,3 +679,60 @@ def test_an_edit_of_a_note_that_is_not_there_points_to_write(room: Room) -> None
     outcome = commit(room, EditDraft(path("none.md"), (Append("x"),), MISSING))
     assert isinstance(outcome, Refusal)
     assert outcome.code is Code.NOT_FOUND
+
+
+def test_a_write_over_a_pending_one_finishes_it_first(room: Room) -> None:
+    room.lay(NOTE, OLD)
+    at("ledger.settle", breaking())
+    assert isinstance(commit(room, draft("overwrite")), Pending)
+    seams.arm(None)
+    third = note_text("Third.\n")
+    outcome = commit(room, WriteDraft(path(NOTE), NOTE, third, ContentHash.of(NEW)))
+    assert isinstance(outcome, Receipt)
+    events = room.door.ledger.history(path(NOTE), None, 9)
+    assert [(event.before, event.after) for event in events] == [
+        (ContentHash.of(NEW), ContentHash.of(third)),
+        (ContentHash.of(OLD), ContentHash.of(NEW)),
+    ]
+
+
+def test_a_pending_plan_that_cannot_be_finished_holds_its_note(room: Room) -> None:
+    room.lay(NOTE, OLD)
+
+    def stuck(point: str, _: str | None) -> None:
+        if point == "ledger.settle":
+            raise OSError(errno.EIO, "stuck")
+
+    seams.arm(stuck)
+    assert isinstance(commit(room, draft("overwrite")), Pending)
+    held = commit(room, WriteDraft(path(NOTE), NOTE, note_text("Third.\n"), ContentHash.of(NEW)))
+    assert isinstance(held, Refusal)
+    assert "pending" in held.message
+
+
+def test_a_note_replaced_right_after_it_landed_is_committed_and_then_external(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.lay(NOTE, OLD)
+    honest = room.door.vault.flush
+
+    def overtaken(paths: list[NotePath]) -> None:
+        honest(paths)
+        replace_by_rename(room, NOTE)
+
+    monkeypatch.setattr(room.door.vault, "flush", overtaken)
+    assert isinstance(commit(room, draft("overwrite")), Receipt)
+    kinds = [event.kind for event in room.door.ledger.history(path(NOTE), None, 9)]
+    assert kinds == [Kind.EXTERNAL, Kind.OVERWRITE]
+    assert room.door.ledger.content(ContentHash.of(FOREIGN)) == FOREIGN
+
+
+def test_a_commit_whose_flush_fails_is_pending_because_it_may_yet_land(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def doubtful(*_: Any, **__: Any) -> Any:
+        raise LedgerInDoubtError("the disk reports an error")
+
+    monkeypatch.setattr(room.door.ledger, "open_entry", doubtful)
+    assert isinstance(commit(room, draft("create")), Pending)
+    assert room.bytes_of(NOTE) is None

@@ -3,6 +3,7 @@
 MuninnError
 ├── VaultUnavailableError    the vault's root is missing, unreadable, suddenly empty or another vault's
 ├── LedgerUnavailableError   the ledger cannot be read or cannot commit
+│   └── LedgerInDoubtError   a commit failed while it was made durable
 ├── IndexBrokenError         the index cannot answer; a scan of the files must
 └── SettingsError            a flag, an environment variable or a file of settings is wrong
 """
@@ -20,6 +21,10 @@ class VaultUnavailableError(MuninnError):
 
 class LedgerUnavailableError(MuninnError):
     """The ledger cannot be read or cannot commit. Writes stop; reads go on."""
+
+
+class LedgerInDoubtError(LedgerUnavailableError):
+    """A commit failed while it was made durable: whether it was kept shows only when the ledger is opened again."""
 
 
 class IndexBrokenError(MuninnError):
