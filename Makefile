@@ -19,7 +19,7 @@ $(READY): requirements.lock requirements-setup.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and none was found; set PYTHON=/path/to/python3" >&2; exit 1; }
 	@echo "Setting up .venv with $$($(PYTHON) --version) …"
 	@rm -f $(READY)
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { rm -rf .venv; \
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv || { rm -rf .venv; \
 		echo "venv did not work; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-setup.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock

@@ -10,14 +10,13 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-import platformdirs
-
-from muninn.contract import Contract, OwnerRules
-from muninn.contract import build as build_contract
 from muninn.model.errors import SettingsError
 from muninn.model.rights import Globs
+
+if TYPE_CHECKING:
+    from muninn.contract import Contract
 
 FILE: Final = "muninn.toml"
 LANGUAGES: Final = frozenset(
@@ -138,6 +137,9 @@ class Settings:
 
     def contract(self) -> Contract:
         """The contract with the owner's rules."""
+        # A search on every prompt needs no contract, and its rules are a tenth of what it would import.
+        from muninn.contract import OwnerRules, build
+
         values = self.values
         owner = OwnerRules(
             tuple(values["contract.types"]),
@@ -146,7 +148,7 @@ class Settings:
             values["contract.tags_max"],
             tuple(values["contract.exempt"]),
         )
-        return build_contract(owner, values["folder_index"] or None, values["private"])
+        return build(owner, values["folder_index"] or None, values["private"])
 
     @property
     def private(self) -> Globs:
@@ -159,7 +161,7 @@ def load(environment: Mapping[str, str], vault: str | None, home: str | None, ca
 
     Raises SettingsError that names the key or flag, what was expected and what was found.
     """
-    home_path = _place(home or environment.get("MUNINN_HOME") or platformdirs.user_data_dir("muninn"))
+    home_path = _place(home or environment.get("MUNINN_HOME") or _platform_folder("data"))
     values = read_file(home_path / FILE)
     vault_text = vault or environment.get("MUNINN_VAULT") or values["vault"]
     vault_path = _place(vault_text) if vault_text else None
@@ -169,9 +171,16 @@ def load(environment: Mapping[str, str], vault: str | None, home: str | None, ca
     return Settings(places, values)
 
 
+def _platform_folder(kind: Literal["data", "cache"]) -> str:
+    # Asked for only where neither flag nor environment names the place.
+    import platformdirs
+
+    return platformdirs.user_data_dir("muninn") if kind == "data" else platformdirs.user_cache_dir("muninn")
+
+
 def _default_cache(vault: Path | None) -> str:
     """The platform's cache folder, with a folder for each vault, so that two gateways never share an index."""
-    place = platformdirs.user_cache_dir("muninn")
+    place = _platform_folder("cache")
     return place if vault is None else f"{place}/{hashlib.sha256(str(vault.resolve()).encode()).hexdigest()[:12]}"
 
 
