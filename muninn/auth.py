@@ -97,8 +97,9 @@ class Gate:
             return
         client = self._admit(scope)
         if isinstance(client, Turned):
-            # What is still to come of the body is not waited for.
-            await answer(send, replace(client, headers=(*client.headers, ("connection", "close"))))
+            # Much that is still to come is not waited for; a small body is passed over with the connection kept.
+            close = (("connection", "close"),) if _announces_much(scope["headers"]) else ()
+            await answer(send, replace(client, headers=(*client.headers, *close)))
             return
         body = await _whole_body(scope, receive)
         if isinstance(body, bytes) and len(body) > _SMALL and await anyio.to_thread.run_sync(_is_a_thicket, body):
@@ -203,6 +204,14 @@ async def _pass_over(receive: Receive) -> None:
             left -= len(message.get("body", b""))
             if message["type"] == "http.disconnect" or not message.get("more_body", False):
                 return
+
+
+def _announces_much(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a body is announced that is large, or of no known length."""
+    for name, value in headers:
+        if name == b"transfer-encoding" or (name == b"content-length" and (not value.isdigit() or int(value) > _SMALL)):
+            return True
+    return False
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -32,6 +32,7 @@ from muninn.model.change import (
     basis_of,
 )
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath, new_name_faults
+from muninn.model.note import Note
 from muninn.model.rights import Rights
 
 _SHOWN = 20
@@ -88,13 +89,14 @@ def _plan_write(
     draft: WriteDraft, content: bytes, typed: str, view: View, contract: Contract, rights: Rights, today: str
 ) -> Plan | Refusal:
     after = ContentHash.of(content)
+    note = notes.parse(draft.path, content if len(content) <= MAX_NOTE_BYTES else b"", after)
     name_fault = _name_fault(draft.path, typed, view.note)
     if name_fault is not None:
-        return _both(name_fault, _note_fault(draft.path, content, view.note, contract))
+        return _both(name_fault, _note_fault(note, content, view.note, contract))
     base_fault = _base_fault(draft.path, draft.expected, view.note, after, rights)
     if base_fault is not None and base_fault.code is Code.VAULT_UNAVAILABLE:
         return base_fault
-    note_fault = _note_fault(draft.path, content, view.note, contract)
+    note_fault = _note_fault(note, content, view.note, contract)
     if note_fault is not None:
         return _both(note_fault, base_fault)
     if base_fault is not None:
@@ -105,7 +107,6 @@ def _plan_write(
     kind = Kind.CREATE if before is MISSING else Kind.OVERWRITE
     if before == after:
         return Plan(kind, draft.path, before, after, (), {})
-    note = notes.parse(draft.path, content, after)
     effect = pages.effect(draft.path, note, view, contract, today)
     if isinstance(effect, Refusal):
         return effect
@@ -132,11 +133,11 @@ def _name_fault(path: NotePath, typed: str, found: Sight) -> Refusal | None:
     return None
 
 
-def _note_fault(path: NotePath, content: bytes, found: Sight, contract: Contract) -> Refusal | None:
+def _note_fault(note: Note, content: bytes, found: Sight, contract: Contract) -> Refusal | None:
+    path = note.path
     if len(content) > MAX_NOTE_BYTES:
         message = f"{path} would have {len(content)} bytes; a note has at most {MAX_NOTE_BYTES}: split it"
         return Refusal(Code.TOO_LARGE, message)
-    note = notes.parse(path, content)
     if note.text is None:
         return Refusal(Code.NOT_TEXT, f"{path} would not be UTF-8 text; only text is written")
     if contract.is_page(path.name):

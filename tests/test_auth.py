@@ -235,5 +235,7 @@ def test_a_thicket_of_values_is_413_but_a_long_text_is_not(register: Path) -> No
     assert asked(b'{"a":"' + b"a, b [c] {d} " * 40_000 + b'"}').status == 200
 
 
-def test_a_caller_that_is_turned_away_is_hung_up_on(register: Path) -> None:
-    assert Asked(register, [HOST]).headers["connection"] == "close"
+@pytest.mark.parametrize("header", [(b"content-length", b"4000000000"), (b"transfer-encoding", b"chunked")])
+def test_a_stranger_who_announces_much_is_hung_up_on(register: Path, header: tuple[bytes, bytes]) -> None:
+    assert Asked(register, [HOST, header]).headers["connection"] == "close"
+    assert "connection" not in Asked(register, [HOST, (b"content-length", b"200")]).headers
