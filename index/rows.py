@@ -123,4 +123,4 @@ def _insert(connection: apsw.Connection, digest: Digest, stamp: int, row_id: int
 
 def _learn(connection: apsw.Connection, digest: Digest) -> None:
     terms = {term for column in digest.columns for term in column.split()}
-    connection.executemany("INSERT OR IGNORE INTO words VALUES(?, 1)", [(term,) for term in terms])
+    connection.executemany("INSERT OR IGNORE INTO words VALUES(?, 1)", [(term,) for term in sorted(terms)])

@@ -91,6 +91,9 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
+        if scope["type"] == "http":
+            # White space around a value is no part of it (RFC 9110, 5.5); not every parser takes it away.
+            scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         is_health = scope.get("path") == "/health" and scope.get("method") in ("GET", "HEAD")
         if scope["type"] != "http" or is_health:
             await self._app(scope, receive, send)

@@ -96,6 +96,12 @@ def test_any_other_credential_is_401_before_the_body_is_read(
     assert not asked.reached
 
 
+def test_white_space_around_a_header_is_no_part_of_it(register: Path) -> None:
+    asked = Asked(register, [(b"host", b"127.0.0.1 "), (b"authorization", GOOD[1] + b" \t"), (b"x", b" y\t")])
+    assert asked.status == 200
+    assert (b"x", b"y") in asked.scope["headers"]
+
+
 def test_a_token_in_the_address_does_not_count(register: Path) -> None:
     assert Asked(register, [HOST], query_string=f"token={TOKEN}".encode()).status == 401
 

@@ -98,6 +98,21 @@ class NotePath(str):
                 return BadPath(text, why)
         return cls(path)
 
+    @classmethod
+    def below(cls, folder: str, name: str) -> NotePath | BadPath:
+        """The path of a name in a folder that is a checked path already (or ``""``): only the name is looked at."""
+        full = f"{folder}/{name}" if folder else name
+        plain = name.isascii() and name.isprintable() and not {"/", "\\"} & set(name) and name.strip(" ") == name
+        if (
+            plain
+            and name
+            and not name.startswith(".")
+            and len(name) <= MAX_SEGMENT_BYTES
+            and len(full) * 4 <= MAX_PATH_BYTES
+        ):
+            return cls(full)
+        return cls.parse(full)
+
     @property
     def folder(self) -> str:
         """The folder the path lies in, ``""`` for the root."""

@@ -92,7 +92,7 @@ def _entry(descriptor: int, name: str, stored: str, shown: str) -> Entry | Fault
     if is_temporary(name):
         return None
     full = f"{shown}/{name}" if shown else name
-    path = NotePath.parse(full)
+    path = NotePath.below(shown, name)
     if isinstance(path, BadPath):
         shown_name = full.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         return Fault(shown_name, f"the name cannot be used through the door: {path.why}")

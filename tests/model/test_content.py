@@ -195,3 +195,10 @@ def test_a_basis_is_a_hash_or_missing() -> None:
     assert basis("a" * 64) == "a" * 64
     assert basis("Missing") is None
     assert str(MISSING) == "missing"
+
+
+@given(st.text(max_size=12), st.sampled_from(["", "a", "é/b"]))
+def test_a_name_below_a_checked_folder_is_judged_as_its_whole_path(name: str, folder: str) -> None:
+    if "/" not in name:
+        full = f"{folder}/{name}" if folder else name
+        assert NotePath.below(folder, name) == NotePath.parse(full)
