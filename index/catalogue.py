@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from muninn.model.change import Absent, Blocked, File
+import apsw
+
+from muninn.model.change import Absent, Blocked, Elsewhere, File, Sight
 from muninn.model.content import ContentHash, NotePath
 from muninn.model.errors import IndexBrokenError, VaultUnavailableError
 from muninn.model.listing import Fault
@@ -111,34 +113,43 @@ class Index:
     def nudge(self, paths: Iterable[NotePath], look: Look) -> None:
         """Look at exactly these paths now. The next question sees what lies there. Never raises: what goes wrong
         leaves the index marked as behind, and the next scan makes it good."""
-        for path in paths:
-            shelf = self._private if self._is_private(path) else self._public
+        asked = list(paths)
+        for shelf, private in ((self._public, False), (self._private, True)):
+            mine = [path for path in asked if bool(self._is_private(path)) is private]
             try:
-                self._take(shelf, path, look)
+                if mine:
+                    self._take_all(shelf, mine, look)
             except (IndexBrokenError, VaultUnavailableError, OSError) as error:
                 self._failures += 1
                 _log.warning("the index could not follow a change (%s); the next scan will", type(error).__name__)
 
-    def _take(self, shelf: Shelf, path: NotePath, look: Look) -> None:
+    def _take_all(self, shelf: Shelf, paths: list[NotePath], look: Look) -> None:
+        """A note and its folder's page in one transaction: both are found by the next question, or neither."""
         with shelf.writing() as connection:
-            self._touched.add(path)
-            sight = look(path)
-            match sight:
-                case File() if path.is_note:
-                    taken = digest(path, sight.content, sight.hash, sight.mtime_ns, self.settings, self.lexicon)
-                    rows.put(connection, taken, rows.NO_STAMP, new_words=True)
-                case File():
-                    rows.put_file(connection, path)
-                case Absent() | Blocked():
-                    rows.drop(connection, path)
-                    rows.drop_files(connection, [path])
-                case _:
-                    return
-        if shelf.stamps is not None and path.is_note:
+            sights = [self._take(connection, path, look) for path in paths]
+        for sight in sights:
+            if shelf.stamps is None or not sight.path.is_note or isinstance(sight, Elsewhere):
+                continue
             if isinstance(sight, File):
-                shelf.stamps[path] = rows.NO_STAMP
+                shelf.stamps[sight.path] = rows.NO_STAMP
             else:
-                shelf.stamps.pop(path, None)
+                shelf.stamps.pop(sight.path, None)
+
+    def _take(self, connection: apsw.Connection, path: NotePath, look: Look) -> Sight:
+        self._touched.add(path)
+        sight = look(path)
+        match sight:
+            case File() if path.is_note:
+                taken = digest(path, sight.content, sight.hash, sight.mtime_ns, self.settings, self.lexicon)
+                rows.put(connection, taken, rows.NO_STAMP, new_words=True)
+            case File():
+                rows.put_file(connection, path)
+            case Absent() | Blocked():
+                rows.drop(connection, path)
+                rows.drop_files(connection, [path])
+            case Elsewhere():
+                pass
+        return sight
 
     def recheck(self, look: Look, after: str, count: int) -> str:
         """Hash up to ``count`` notes whose paths come after ``after``, and take in those that differ from what is
