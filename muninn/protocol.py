@@ -84,18 +84,6 @@ def make_server(door: Door) -> Server[Any]:
         answer: types.CallToolResult = await in_thread(call.rights.client, work, tool.writes)
         return answer
 
-    async def on_list_resources(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        about = "The rules that every new note must meet, with examples"
-        contract = types.Resource(uri=CONTRACT_URI, name="contract", description=about, mime_type="application/json")
-        return types.ListResourcesResult(resources=[contract])
-
-    async def on_list_templates(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
-        about = "A note by its path in the vault"
-        note = types.ResourceTemplate(
-            uri_template=NOTE_URI + "{+path}", name="note", description=about, mime_type="text/markdown"
-        )
-        return types.ListResourceTemplatesResult(resource_templates=[note])
-
     async def on_read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         rights = _rights(door, ctx)
         work = functools.partial(_logged, "resources/read", rights.client, lambda: _resource(door, rights, params.uri))
@@ -116,10 +104,24 @@ def make_server(door: Door) -> Server[Any]:
         get_tool_input_schema=lambda name: tools.BY_NAME[name].input_schema if name in tools.BY_NAME else None,
         on_list_tools=on_list_tools,
         on_call_tool=on_call_tool,
-        on_list_resources=on_list_resources,
-        on_list_resource_templates=on_list_templates,
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_templates,
         on_read_resource=on_read_resource,
     )
+
+
+async def _list_resources(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+    about = "The rules that every new note must meet, with examples"
+    contract = types.Resource(uri=CONTRACT_URI, name="contract", description=about, mime_type="application/json")
+    return types.ListResourcesResult(resources=[contract])
+
+
+async def _list_templates(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+    about = "A note by its path in the vault"
+    note = types.ResourceTemplate(
+        uri_template=NOTE_URI + "{+path}", name="note", description=about, mime_type="text/markdown"
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[note])
 
 
 def guarded(work: Any) -> Any:

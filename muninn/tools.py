@@ -8,18 +8,16 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from ledger import Entry
 from muninn import arguments as args
-from muninn import cursors, diffs, reading, refusals, searching, standing, writing
+from muninn import cursors, outcomes, reading, refusals, searching, standing, writing
 from muninn.door import Door
 from muninn.model.answer import (
-    ChangeRow,
     ContractAnswer,
     HistoryAnswer,
     Links,
@@ -33,15 +31,12 @@ from muninn.model.answer import (
 from muninn.model.change import (
     Append,
     ArchiveDraft,
-    Change,
     Code,
     Draft,
     Edit,
     EditDraft,
     Kept,
-    Kind,
     Pending,
-    Plan,
     Receipt,
     Refusal,
     Replace,
@@ -49,10 +44,9 @@ from muninn.model.change import (
     RestoreDraft,
     Section,
     SetFields,
-    Warn,
     WriteDraft,
 )
-from muninn.model.content import Basis, ContentHash, NotePath, basis
+from muninn.model.content import Basis, NotePath, basis
 from muninn.model.hits import Found
 from muninn.model.rights import Rights
 
@@ -229,70 +223,17 @@ def _submit(call: Call, draft: Draft, a: Any) -> Written | Refusal:
     """Dry run or commit, and the outcome as an answer: the one ``match`` of the way down."""
     if a.dry_run:
         verdict = writing.judge(call.door, call.rights, draft)
-        return verdict if isinstance(verdict, Refusal) else _planned(call, verdict, "dry_run", None, None)
+        return verdict if isinstance(verdict, Refusal) else outcomes.planned(call.door, call.rights, verdict, "dry_run")
     outcome = writing.commit(call.door, call.rights, draft, _request(a))
     match outcome:
         case Refusal():
             return outcome
         case Receipt(plan, event):
-            return _planned(call, plan, "committed", event, None)
+            return outcomes.planned(call.door, call.rights, plan, "committed", event)
         case Pending(plan, pending_id):
-            return _planned(call, plan, "pending", None, pending_id)
+            return outcomes.planned(call.door, call.rights, plan, "pending", None, pending_id)
         case writing.Replayed(entry):
-            return _replayed(call, entry)
-
-
-def _planned(call: Call, plan: Plan, state: Any, event: str | None, pending_id: str | None) -> Written:
-    return Written(
-        state,
-        plan.path,
-        str(plan.after),
-        str(plan.before),
-        _rows(call, plan.changes),
-        event,
-        pending_id,
-        call.door.contract.version,
-        plan.diff,
-        _visible(call, plan.warnings),
-    )
-
-
-def _rows(call: Call, changes: Iterable[Change]) -> tuple[ChangeRow, ...]:
-    """The changes that the client may see: a page outside its globs is not named."""
-    seen = (change for change in changes if call.rights.sees(change.path))
-    return tuple(ChangeRow(change.path, str(change.before), str(change.after)) for change in seen)
-
-
-def _visible(call: Call, warnings: Iterable[Warn]) -> tuple[Warn, ...]:
-    """The warnings that name nothing outside the client's rights."""
-    return tuple(warning for warning in warnings if all(map(call.rights.sees, warning.paths)))
-
-
-def _replayed(call: Call, entry: Entry) -> Written:
-    terms = entry.terms
-    pending = entry.state == "pending"
-    return Written(
-        "pending" if pending else "replayed",
-        terms.path,
-        str(terms.after),
-        str(terms.before),
-        _rows(call, entry.changes),
-        entry.event,
-        terms.pending_id if pending else None,
-        terms.contract_version,
-        _diff(call, entry),
-    )
-
-
-def _diff(call: Call, entry: Entry) -> str | None:
-    """The diff that the first answer to an edit carried, made again from the kept bytes."""
-    if entry.terms.kind is not Kind.OVERWRITE:
-        return None
-    before, after = (
-        call.door.ledger.content(basis) if isinstance(basis, ContentHash) else None
-        for basis in (entry.terms.before, entry.terms.after)
-    )
-    return None if before is None or after is None else diffs.unified(before, after, entry.terms.path)
+            return outcomes.replayed(call.door, call.rights, entry)
 
 
 def _request(a: Any) -> Request | None:

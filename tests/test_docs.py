@@ -26,7 +26,7 @@ _SPAN = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _WARN = re.compile(r'\bWarn\(\s*"([a-z_]+)"')
-_MACHINE = re.compile(r"/work/|/root/|/home/\w+/|/Users/\w+/|/tmp/bash_jobs")
+_MACHINE = re.compile(r"/(?:work|root)/|/home/\w+/|/Users/\w+/|/tmp/bash_jobs")
 
 
 def prose(text: str) -> str:
