@@ -14,11 +14,11 @@ from typing import Any
 from eval.score import Score, rank_of, share
 from index import Index, IndexSettings
 from muninn import searching
-from muninn.model.change import File
 from muninn.model.errors import SettingsError
 from muninn.model.hits import Found
 from muninn.model.listing import Entry
 from muninn.model.rights import Rights
+from muninn.model.sight import File
 from muninn.vault import Vault
 
 _OWNER = Rights(None, frozenset({"read"}))

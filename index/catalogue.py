@@ -17,10 +17,10 @@ from typing import Literal
 
 import apsw
 
-from muninn.model.change import Absent, Blocked, Elsewhere, File, Sight
 from muninn.model.content import ContentHash, NotePath
 from muninn.model.errors import IndexBrokenError, VaultUnavailableError
 from muninn.model.listing import Fault
+from muninn.model.sight import Absent, Blocked, Elsewhere, File, Sight
 
 from . import rows
 from .asking import Candidates, Filters, ask

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from muninn.model.change import File
 from muninn.model.content import NotePath
 from muninn.model.listing import Entry
 from muninn.model.page import blank_block
+from muninn.model.sight import File
 
 from .asking import Candidate, Filters
 from .fields import LOG, RETIRED, read

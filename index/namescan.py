@@ -6,10 +6,10 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 
-from muninn.model.change import File
 from muninn.model.content import NotePath, same_name
 from muninn.model.links import scan
 from muninn.model.listing import Entry
+from muninn.model.sight import File
 
 from .fields import key_of, name_key, open_text
 from .names import Written

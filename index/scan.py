@@ -13,9 +13,9 @@ from typing import Final
 
 import apsw
 
-from muninn.model.change import Absent, Blocked, Elsewhere, File
 from muninn.model.content import BadPath, NotePath
 from muninn.model.listing import Entry, Fault
+from muninn.model.sight import Absent, Blocked, Elsewhere, File
 
 from . import rows
 from .fields import Digest, digest

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from muninn.model.change import Sight
 from muninn.model.content import NotePath
 from muninn.model.listing import Entry, Fault
 from muninn.model.rights import Globs
+from muninn.model.sight import Sight
 
 NO_LOGS: Final = Globs(())
 

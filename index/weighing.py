@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from muninn.model.change import File
 from muninn.model.content import NotePath
 from muninn.model.page import BEGIN, blank_block
+from muninn.model.sight import File
 
 from .asking import Candidate, Filters
 from .fields import LOG, Facts, read

@@ -5,24 +5,12 @@ from __future__ import annotations
 from muninn import pages, refusals
 from muninn.contract import Contract
 from muninn.model import note as notes
-from muninn.model.change import (
-    Absent,
-    ArchiveDraft,
-    Blocked,
-    Change,
-    Code,
-    Elsewhere,
-    File,
-    Kind,
-    Plan,
-    Refusal,
-    RestoreDraft,
-    UndoDraft,
-    View,
-    basis_of,
-)
+from muninn.model.change import Change, Kind, Plan
 from muninn.model.content import MISSING
+from muninn.model.draft import ArchiveDraft, RestoreDraft, UndoDraft, View
+from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
+from muninn.model.sight import Absent, Blocked, Elsewhere, File, basis_of
 
 
 def plan_archive(draft: ArchiveDraft, view: View, contract: Contract, today: str) -> Plan | Refusal:

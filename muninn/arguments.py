@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
 
-from muninn.model.change import Code, Refusal
+from muninn.model.refusal import Code, Refusal
 
 STRICT: Final = ConfigDict(strict=True, extra="forbid")
 

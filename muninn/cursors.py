@@ -8,7 +8,7 @@ import hashlib
 import json
 from typing import Any
 
-from muninn.model.change import Code, Refusal
+from muninn.model.refusal import Code, Refusal
 
 
 def make(tool: str, arguments: dict[str, Any], position: int | str) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from muninn.model import note as notes
-from muninn.model.change import Append, Code, Edit, Refusal, Replace, Section, SetFields
 from muninn.model.content import NotePath
+from muninn.model.draft import Append, Edit, Replace, Section, SetFields
 from muninn.model.frontmatter import resolve
+from muninn.model.refusal import Code, Refusal
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]([^\n]*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

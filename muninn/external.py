@@ -15,9 +15,10 @@ from typing import Final
 
 from index import Look
 from muninn.door import Door
-from muninn.model.change import Blocked, Change, File, Sight, basis_of
+from muninn.model.change import Change
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
 from muninn.model.errors import IndexBrokenError, LedgerUnavailableError, VaultUnavailableError
+from muninn.model.sight import Blocked, File, Sight, basis_of
 from muninn.vault import write_lock
 
 BASELINE_BYTES: Final = 256 * 1024 * 1024

@@ -14,9 +14,10 @@ from collections import deque
 from typing import Final
 
 from muninn.door import Door, Held
-from muninn.model.change import Change, File, basis_of
+from muninn.model.change import Change
 from muninn.model.content import MISSING, ContentHash
 from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
+from muninn.model.sight import File, basis_of
 from muninn.vault import write_lock
 
 HOLD_S: Final = 2.0

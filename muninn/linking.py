@@ -12,12 +12,12 @@ from index import Index, Look, Walk
 from index.names import Names, backlinks, resolve
 from index.namescan import FileNames
 from muninn.model.answer import Backlink, Broken, Outgoing, Totals
-from muninn.model.change import File
 from muninn.model.content import NotePath
 from muninn.model.errors import IndexBrokenError
 from muninn.model.links import Link, scan
 from muninn.model.page import blank_block
 from muninn.model.rights import Rights
+from muninn.model.sight import File
 
 
 @dataclass(frozen=True, slots=True)

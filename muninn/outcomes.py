@@ -9,8 +9,9 @@ from ledger import Entry
 from muninn import diffs
 from muninn.door import Door
 from muninn.model.answer import ChangeRow, Written
-from muninn.model.change import Change, Kind, Plan, Warn
+from muninn.model.change import Change, Kind, Plan
 from muninn.model.content import ContentHash
+from muninn.model.refusal import Warn
 from muninn.model.rights import Rights
 
 PlanState = Literal["committed", "dry_run", "pending"]

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from muninn import refusals
 from muninn.contract import Contract
 from muninn.model import page
-from muninn.model.change import Absent, Blocked, Change, Code, Elsewhere, File, Refusal, View, Warn
+from muninn.model.change import Change
 from muninn.model.content import MISSING, BadPath, ContentHash, NotePath
+from muninn.model.draft import View
 from muninn.model.note import Note
+from muninn.model.refusal import Code, Refusal, Warn
+from muninn.model.sight import Absent, Blocked, Elsewhere, File
 
 
 @dataclass(frozen=True, slots=True)

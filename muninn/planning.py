@@ -11,29 +11,13 @@ from typing import assert_never
 from muninn import archiving, diffs, editing, pages, refusals
 from muninn.contract import MAX_NOTE_BYTES, Contract
 from muninn.model import note as notes
-from muninn.model.change import (
-    Absent,
-    ArchiveDraft,
-    Blocked,
-    Change,
-    Code,
-    Draft,
-    EditDraft,
-    Elsewhere,
-    File,
-    Kind,
-    Plan,
-    Refusal,
-    RestoreDraft,
-    Sight,
-    UndoDraft,
-    View,
-    WriteDraft,
-    basis_of,
-)
+from muninn.model.change import Change, Kind, Plan
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath, new_name_faults
+from muninn.model.draft import ArchiveDraft, Draft, EditDraft, RestoreDraft, UndoDraft, View, WriteDraft
 from muninn.model.note import Note
+from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
+from muninn.model.sight import Absent, Blocked, Elsewhere, File, Sight, basis_of
 
 _SHOWN = 20
 SUPERSEDED = "superseded"

@@ -27,8 +27,8 @@ from muninn.answers import to_json
 from muninn.clients import Client
 from muninn.door import Door
 from muninn.model.answer import ReadAnswer
-from muninn.model.change import Code, Refusal
 from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
+from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
 from muninn.tools import Call, Tool
 

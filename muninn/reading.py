@@ -10,11 +10,12 @@ from muninn import cursors, external, refusals
 from muninn.door import Door
 from muninn.model import note as notes
 from muninn.model.answer import EventRow, HistoryAnswer, Listing, ReadAnswer, Row
-from muninn.model.change import Absent, Blocked, Code, Elsewhere, File, Refusal, Warn
 from muninn.model.content import BadPath, ContentHash, NotePath
 from muninn.model.listing import Entry
 from muninn.model.note import Note
+from muninn.model.refusal import Code, Refusal, Warn
 from muninn.model.rights import Rights
+from muninn.model.sight import Absent, Blocked, Elsewhere, File
 
 MAX_TEXT: Final = 256 * 1024
 MAX_BINARY: Final = 1024 * 1024

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from muninn.model.change import Code, Refusal
 from muninn.model.content import Basis, ContentHash, NotePath
+from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
 
 

@@ -17,10 +17,10 @@ from index.fields import is_retired
 from index.passages import Finder
 from index.question import MOST_WORDS, Question
 from index.weighing import WEIGHED, Confidence, Weighed, confidence, ordered, see, snippet_of
-from muninn.model.change import Code, Refusal, Warn
 from muninn.model.content import BadPath, NotePath
 from muninn.model.errors import IndexBrokenError
 from muninn.model.hits import Found, Hit
+from muninn.model.refusal import Code, Refusal, Warn
 from muninn.model.rights import Rights
 
 MOST_HITS: Final = 100

@@ -10,10 +10,11 @@ from ledger import Entry
 from muninn import cursors, linking, refusals
 from muninn.door import Door
 from muninn.model.answer import ContractAnswer, Links, PlanRow, Status
-from muninn.model.change import Absent, Blocked, Elsewhere, Refusal, Warn
 from muninn.model.content import NotePath
 from muninn.model.errors import IndexBrokenError, LedgerUnavailableError, VaultUnavailableError
+from muninn.model.refusal import Refusal, Warn
 from muninn.model.rights import Rights
+from muninn.model.sight import Absent, Blocked, Elsewhere
 
 PLANS: Final = 100
 _PAGE: Final = 100

@@ -28,26 +28,23 @@ from muninn.model.answer import (
     Status,
     Written,
 )
-from muninn.model.change import (
+from muninn.model.change import Pending, Receipt, Request
+from muninn.model.content import Basis, NotePath, basis
+from muninn.model.draft import (
     Append,
     ArchiveDraft,
-    Code,
     Draft,
     Edit,
     EditDraft,
     Kept,
-    Pending,
-    Receipt,
-    Refusal,
     Replace,
-    Request,
     RestoreDraft,
     Section,
     SetFields,
     WriteDraft,
 )
-from muninn.model.content import Basis, NotePath, basis
 from muninn.model.hits import Found
+from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
 
 

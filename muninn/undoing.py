@@ -11,9 +11,12 @@ from typing import Literal
 from ledger import Event
 from muninn import writing
 from muninn.door import Door
-from muninn.model.change import Kept, Kind, Pending, Receipt, Refusal, UndoDraft, basis_of
+from muninn.model.change import Kind, Pending, Receipt
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
+from muninn.model.draft import Kept, UndoDraft
+from muninn.model.refusal import Refusal
 from muninn.model.rights import Rights
+from muninn.model.sight import basis_of
 
 
 @dataclass(frozen=True, slots=True)

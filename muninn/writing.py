@@ -18,30 +18,15 @@ from muninn import diffs, external, planning, refusals
 from muninn.door import Door
 from muninn.model import note as notes
 from muninn.model import seams
-from muninn.model.change import (
-    Absent,
-    ArchiveDraft,
-    Blocked,
-    Change,
-    Code,
-    Draft,
-    File,
-    Pending,
-    Plan,
-    Receipt,
-    Refusal,
-    Request,
-    RestoreDraft,
-    Sight,
-    View,
-    WriteDraft,
-    basis_of,
-)
+from muninn.model.change import Change, Pending, Plan, Receipt, Request
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
+from muninn.model.draft import ArchiveDraft, Draft, RestoreDraft, View, WriteDraft
 from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError, VaultUnavailableError
 from muninn.model.listing import Entry as Listed
 from muninn.model.note import Note
+from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
+from muninn.model.sight import Absent, Blocked, File, Sight, basis_of
 from muninn.pages import page_of
 from muninn.vault import Applied, Drifted, write_lock
 

@@ -16,9 +16,9 @@ import ledger
 from muninn import contract, vault
 from muninn.door import Door
 from muninn.model import seams
-from muninn.model.change import Sight
 from muninn.model.content import NotePath
 from muninn.model.rights import SCOPES, Globs, Rights
+from muninn.model.sight import Sight
 
 hypothesis.settings.register_profile("core", deadline=None, database=None, max_examples=100)
 hypothesis.settings.load_profile("core")

@@ -19,7 +19,7 @@ from muninn import contract, tools
 from muninn.answers import OMIT
 from muninn.cli import command
 from muninn.contract import Rule
-from muninn.model.change import Code
+from muninn.model.refusal import Code
 from muninn.model.rights import DEFAULT_SCOPES, SCOPES
 from muninn.settings import SETTINGS, Setting
 from muninn.tools import Tool

@@ -16,9 +16,11 @@ from click.testing import CliRunner, Result
 from muninn import opening, standing, writing
 from muninn.cli import command
 from muninn.door import Door
-from muninn.model.change import Receipt, Refusal, WriteDraft
+from muninn.model.change import Receipt
 from muninn.model.content import MISSING, Basis, ContentHash
+from muninn.model.draft import WriteDraft
 from muninn.model.errors import SettingsError
+from muninn.model.refusal import Refusal
 from muninn.model.rights import SCOPES, Rights
 from muninn.settings import Settings, load
 from tests.conftest import note_text, path

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from muninn import cursors
-from muninn.model.change import Code, Refusal
+from muninn.model.refusal import Code, Refusal
 
 ASKED = {"folder": "a", "depth": 1}
 

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from muninn.cli import command
-from muninn.model.change import Code
+from muninn.model.refusal import Code
 from muninn.model.rights import SCOPES
 from muninn.settings import SETTINGS
 from muninn.tools import TOOLS

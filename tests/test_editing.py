@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from muninn import editing
 from muninn.editing import edited, rendered
 from muninn.model import note as notes
-from muninn.model.change import Append, Code, Edit, Refusal, Replace, Section, SetFields
+from muninn.model.draft import Append, Edit, Replace, Section, SetFields
 from muninn.model.frontmatter import plain, read
+from muninn.model.refusal import Code, Refusal
 from tests.conftest import path
 
 DOC = """---

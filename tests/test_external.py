@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from muninn import external, undoing, writing
-from muninn.model.change import Absent, Pending, Receipt, WriteDraft
+from muninn.model.change import Pending, Receipt
 from muninn.model.content import MISSING, ContentHash
+from muninn.model.draft import WriteDraft
+from muninn.model.sight import Absent
 from tests.conftest import Room, at, breaking, note_text, path
 
 OLD, NEW = note_text("old\n"), note_text("new\n")

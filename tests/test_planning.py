@@ -10,25 +10,12 @@ import pytest
 
 from muninn import contract, planning, writing
 from muninn.model import note as notes
-from muninn.model.change import (
-    Absent,
-    Append,
-    ArchiveDraft,
-    Code,
-    Draft,
-    EditDraft,
-    File,
-    Kept,
-    Kind,
-    Plan,
-    Refusal,
-    RestoreDraft,
-    SetFields,
-    View,
-    WriteDraft,
-)
+from muninn.model.change import Kind, Plan
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
+from muninn.model.draft import Append, ArchiveDraft, Draft, EditDraft, Kept, RestoreDraft, SetFields, View, WriteDraft
+from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import SCOPES, Globs, Rights
+from muninn.model.sight import Absent, File
 from tests.conftest import Room, note_text, path
 
 OLD, NEW = note_text("old\n"), note_text("new\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from muninn.model import seams
-from muninn.model.change import WriteDraft
+from muninn.model.draft import WriteDraft
 from muninn.vault import temps
 from tests.proofs import crash_kill, crash_points, fuzz, heard, judging, model, points, race_http, race_outside, writer
 from tests.proofs.asking import Shot

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from index import IndexSettings
-from muninn.model.change import Code, Refusal
 from muninn.model.content import ContentHash
 from muninn.model.errors import VaultUnavailableError
+from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Globs, Rights
 from muninn.searching import Asked
 from tests.index.room import CLIENT, KEEPER, PRIVATE, Room

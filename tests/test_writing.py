@@ -16,23 +16,11 @@ import pytest
 from ledger import verify
 from muninn import writing
 from muninn.model import seams
-from muninn.model.change import (
-    Append,
-    ArchiveDraft,
-    Code,
-    Draft,
-    EditDraft,
-    Kept,
-    Kind,
-    Pending,
-    Receipt,
-    Refusal,
-    Request,
-    RestoreDraft,
-    WriteDraft,
-)
+from muninn.model.change import Kind, Pending, Receipt, Request
 from muninn.model.content import MISSING, ContentHash, NotePath
+from muninn.model.draft import Append, ArchiveDraft, Draft, EditDraft, Kept, RestoreDraft, WriteDraft
 from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError, VaultUnavailableError
+from muninn.model.refusal import Code, Refusal
 from muninn.vault import exchange, temps
 from tests.conftest import Room, at, breaking, furnish, note_text, path
 

@@ -10,8 +10,8 @@ from muninn import opening, reading
 from muninn.answers import to_json
 from muninn.cli.differences import coloured, difference
 from muninn.cli.options import as_json, fail, owner, places, private_too, refuse, show_json
-from muninn.model.change import Refusal
 from muninn.model.content import MISSING, Basis, ContentHash
+from muninn.model.refusal import Refusal
 from muninn.settings import Settings
 
 

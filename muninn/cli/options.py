@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
-from muninn.model.change import Refusal
 from muninn.model.errors import MuninnError
+from muninn.model.refusal import Refusal
 from muninn.model.rights import SCOPES, Rights
 from muninn.settings import Settings, load
 

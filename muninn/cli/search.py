@@ -9,7 +9,7 @@ from muninn.answers import to_json
 from muninn.cli.options import as_json, owner, places, private_too, refuse, show_json
 from muninn.cli.progress import bar
 from muninn.indexes import index_of, vault_root
-from muninn.model.change import Refusal
+from muninn.model.refusal import Refusal
 from muninn.settings import Settings
 from muninn.vault import Vault
 

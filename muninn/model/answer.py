@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .change import Warn
+from .refusal import Warn
 
 
 @dataclass(frozen=True, slots=True)

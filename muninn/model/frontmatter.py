@@ -43,6 +43,8 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
+    """A list, with the line it begins on."""
+
     items: tuple[Node, ...]
     line: int
 

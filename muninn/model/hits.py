@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .change import Warn
+from .refusal import Warn
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """One note that was found, with the lines that say why."""
+
     path: str
     title: str
     source_hash: str

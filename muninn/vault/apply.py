@@ -12,8 +12,9 @@ import os
 from dataclasses import dataclass, field, replace
 
 from muninn.model import seams
-from muninn.model.change import Absent, Blocked, Change
+from muninn.model.change import Change
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
+from muninn.model.sight import Absent, Blocked
 
 from . import exchange, temps
 from .look import Opened, look, open_folder, spelled

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from muninn.model import seams
-from muninn.model.change import Absent, Blocked, Elsewhere, File, Sight
 from muninn.model.content import ContentHash, NotePath, same_name
+from muninn.model.sight import Absent, Blocked, Elsewhere, File, Sight
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from muninn.model import seams
-from muninn.model.change import Change, Sight
+from muninn.model.change import Change
 from muninn.model.content import NotePath
 from muninn.model.errors import VaultUnavailableError
 from muninn.model.listing import Entry, Fault
+from muninn.model.sight import Sight
 
 from . import apply as applying
 from . import exchange, temps

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from muninn import clients, opening, tools
 from muninn.door import Door
-from muninn.model.change import Refusal
+from muninn.model.refusal import Refusal
 from muninn.model.rights import DEFAULT_SCOPES, SCOPES, Rights
 from muninn.settings import load
 

@@ -76,7 +76,7 @@ def test_the_stateless_era_marks_what_depends_on_rights_as_private(gateway: Gate
 
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 def test_an_unknown_tool_is_the_protocols_own_error(gateway: Gateway, era: str) -> None:
-    for name in ("delete", "purge", "read ", "READ", ""):
+    for name in ("delete", "purge", "read-all", "READ", ""):
         heard = gateway.rpc("a", "tools/call", {"name": name, "arguments": {"path": "one.md"}}, era)
         assert "Unknown tool" in heard.json["error"]["message"]
 

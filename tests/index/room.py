@@ -8,12 +8,13 @@ from pathlib import Path
 
 from index import Index, IndexSettings, Sweep
 from muninn.linking import LinksPage, links
-from muninn.model.change import Absent, Blocked, Elsewhere, File, Refusal, Sight
 from muninn.model.content import BadPath, ContentHash, NotePath
 from muninn.model.errors import VaultUnavailableError
 from muninn.model.hits import Found
 from muninn.model.listing import Entry, Fault, Stamp
+from muninn.model.refusal import Refusal
 from muninn.model.rights import Globs, Rights
+from muninn.model.sight import Absent, Blocked, Elsewhere, File, Sight
 from muninn.searching import Asked, search
 
 PRIVATE = Globs(("private/",))

@@ -12,8 +12,8 @@ from typing import Final
 from ledger import Ledger
 from muninn import writing
 from muninn.door import Door
-from muninn.model.change import ArchiveDraft, Draft, WriteDraft
 from muninn.model.content import MISSING
+from muninn.model.draft import ArchiveDraft, Draft, WriteDraft
 
 from . import model
 from .heard import begin

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from muninn import writing
-from muninn.model.change import WriteDraft
 from muninn.model.content import MISSING
+from muninn.model.draft import WriteDraft
 from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
 
 from . import model

@@ -21,8 +21,8 @@ from typing import IO, Any, Final
 from muninn import external, holding, writing
 from muninn.door import Door
 from muninn.model import seams
-from muninn.model.change import ArchiveDraft, Draft, WriteDraft
 from muninn.model.content import MISSING
+from muninn.model.draft import ArchiveDraft, Draft, WriteDraft
 
 from . import model, records
 from .model import Finding

@@ -15,9 +15,12 @@ from typing import Any
 
 from muninn import opening, settings, writing
 from muninn.door import Door
-from muninn.model.change import Append, ArchiveDraft, Draft, EditDraft, File, Receipt, Refusal, WriteDraft
+from muninn.model.change import Receipt
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
+from muninn.model.draft import Append, ArchiveDraft, Draft, EditDraft, WriteDraft
+from muninn.model.refusal import Refusal
 from muninn.model.rights import SCOPES, Rights
+from muninn.model.sight import File
 
 from .said import fresh_note
 

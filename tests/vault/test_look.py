@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from muninn.model.change import Absent, Blocked, Elsewhere, File
 from muninn.model.content import ContentHash
+from muninn.model.sight import Absent, Blocked, Elsewhere, File
 from muninn.vault import look as looking
 from tests.conftest import Room, path
 

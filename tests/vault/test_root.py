@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from muninn.model import seams
-from muninn.model.change import File
 from muninn.model.errors import VaultUnavailableError
+from muninn.model.sight import File
 from muninn.vault import MARK, Vault, adopt
 from tests.conftest import Room, path
 
