@@ -73,7 +73,6 @@ class Receipt:
 
     plan: Plan
     event: str | None
-    warnings: tuple[Warn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
