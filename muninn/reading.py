@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from muninn import cursors, external, refusals
 from muninn.door import Door
@@ -38,6 +38,9 @@ class Range:
 
     start: int = 1
     end: int | None = None
+
+
+WHOLE: Final = Range()
 
 
 def read(door: Door, rights: Rights, path: NotePath, lines: Range, revision: str | None) -> ReadAnswer | Refusal:
@@ -93,6 +96,8 @@ def kept_revision(door: Door, path: NotePath, revision: str) -> tuple[ContentHas
 def _answer(rights: Rights, note: Note, lines: Range, *, current: bool) -> ReadAnswer | Refusal:
     if note.text is None:
         return _binary(rights, note, current)
+    if lines == WHOLE and len(note.raw) <= MAX_TEXT:
+        return _whole(rights, note, current)
     starts = _line_starts(note.raw)
     last = min(lines.end if lines.end is not None else len(starts), len(starts))
     if lines.end is not None and lines.end < lines.start:
@@ -106,6 +111,7 @@ def _answer(rights: Rights, note: Note, lines: Range, *, current: bool) -> ReadA
         message = f"line {lines.start} of {note.path} alone has {end_byte - first_byte} bytes; a read gives {MAX_TEXT}"
         return Refusal(Code.TOO_LARGE, message)
     complete = first_byte == 0 and end_byte == len(note.raw)
+    values = note.values if note.path.is_note else None
     return ReadAnswer(
         note.path,
         note.hash if complete else None,
@@ -114,7 +120,7 @@ def _answer(rights: Rights, note: Note, lines: Range, *, current: bool) -> ReadA
         len(note.raw),
         len(starts),
         note.title,
-        note.values if note.path.is_note else None,
+        values,
         complete,
         current,
         rights.is_private(note.path),
@@ -122,7 +128,19 @@ def _answer(rights: Rights, note: Note, lines: Range, *, current: bool) -> ReadA
         None if complete else lines.start,
         None if complete else last,
         last + 1 if not complete and last < len(starts) else None,
-        warnings=_warnings(note),
+        warnings=_warnings(note, values),
+    )
+
+
+def _whole(rights: Rights, note: Note, current: bool) -> ReadAnswer:
+    """All of a text, from the first to the last byte."""
+    raw = note.raw
+    lines = raw.count(b"\n") + (bool(raw) and not raw.endswith(b"\n"))
+    values = note.values if note.path.is_note else None
+    private = rights.is_private(note.path)
+    return ReadAnswer(
+        *(note.path, note.hash, note.text or "", "utf-8", len(raw), lines, note.title, values, True, current, private),
+        warnings=_warnings(note, values),
     )
 
 
@@ -165,9 +183,9 @@ def _binary(rights: Rights, note: Note, current: bool) -> ReadAnswer | Refusal:
     )
 
 
-def _warnings(note: Note) -> tuple[Warn, ...]:
+def _warnings(note: Note, values: dict[str, Any] | None) -> tuple[Warn, ...]:
     warnings = []
-    if note.path.is_note and note.frontmatter is not None and note.values is None:
+    if note.path.is_note and note.frontmatter is not None and values is None:
         reason = note.flaws[0].message if note.flaws else "it cannot be read"
         warnings.append(Warn("unparsed_frontmatter", f"the frontmatter was not understood: {reason}", (note.path,)))
     if note.path.is_conflict_copy:

@@ -296,3 +296,17 @@ def test_words_of_a_list_or_of_one_string() -> None:
 
 def test_a_valid_note_has_no_flaws() -> None:
     assert notes.parse(path("a.md"), note_text()).flaws == ()
+
+
+def test_what_is_remembered_of_a_block_cannot_be_changed_by_a_caller() -> None:
+    text = "title: One\ntags: [a, b]\nnested:\n  deep: [1]\n"
+    first = read(text, 2).values
+    assert first is not None
+    first["nested"]["deep"].append(2)
+    first["tags"] = None
+    assert read(text, 2).values == {"title": "One", "tags": ["a", "b"], "nested": {"deep": [1]}}
+
+
+def test_a_remembered_block_keeps_the_line_it_stands_on() -> None:
+    here, there = read("a: 1\na: 2\n", 2), read("a: 1\na: 2\n", 7)
+    assert ([flaw.line for flaw in here.flaws], [flaw.line for flaw in there.flaws]) == ([3], [8])
