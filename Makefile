@@ -7,7 +7,7 @@ PORT ?= 8460
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test lint bench conformance crash race fuzz docs lock clean
+.PHONY: help setup serve demo test lint bench eval conformance crash race fuzz docs lock clean
 
 help: ## this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ lint: $(READY) ## ruff, mypy --strict, and who may import whom
 
 bench: $(READY) ## times beside their bare operations, as ratios (N=5000 notes)
 	@$(BIN)/python -P -m tests.bench $(if $(N),--notes $(N))
+
+eval: $(READY) ## how often the right note is found, beside the committed figures (VAULT=DIR QUESTIONS=FILE)
+	@$(BIN)/python -P -m eval $(if $(VAULT),--vault "$(VAULT)") $(if $(QUESTIONS),--questions "$(QUESTIONS)")
 
 conformance: $(READY) ## the official MCP conformance suite and inspector (fetches Node from PyPI)
 	@$(BIN)/python -P -m tests.conformance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +14,11 @@ DEPTH: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What an engine reached on one set of questions; shares lie between 0 and 1."""
+    """What an engine reached on one set of questions; shares lie between 0 and 1, ``ms`` is CPU time a question.
+
+    ``flagged_…``: the share of questions for which it said that it is not sure (confidence low or none); None where
+    there were no such questions, or the engine cannot say.
+    """
 
     engine: str
     top1: float
@@ -24,12 +29,70 @@ class Score:
     flagged_answerable: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One question, answered: its kind, whether there is a right note, that note's rank (None: not among the first 15),
+    whether the engine was unsure (None: it cannot say), and the time in milliseconds."""
+
+    id: str
+    kind: str
+    answerable: bool
+    rank: int | None
+    unsure: bool | None
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Every outcome of one engine on one set."""
+
+    engine: str
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def answerable(self) -> tuple[Outcome, ...]:
+        return tuple(outcome for outcome in self.outcomes if outcome.answerable)
+
+    def score(self) -> Score:
+        """The shares over all questions."""
+        asked = self.answerable
+        return Score(
+            self.engine,
+            top(1, asked),
+            top(5, asked),
+            mrr(asked),
+            statistics.median([outcome.ms for outcome in asked]) if asked else 0.0,
+            _flagged([outcome for outcome in self.outcomes if not outcome.answerable]),
+            _flagged(asked),
+        )
+
+    def kinds(self) -> dict[str, tuple[Outcome, ...]]:
+        """The answerable questions by kind, kinds by name; empty where the set names none."""
+        names = sorted({outcome.kind for outcome in self.answerable} - {""})
+        return {name: tuple(outcome for outcome in self.answerable if outcome.kind == name) for name in names}
+
+
 def rank_of(paths: Sequence[str], right: Sequence[str]) -> int | None:
     """The place of the first right note, from 1; None where it is not among the first 15."""
     return next((place for place, path in enumerate(paths[:DEPTH], 1) if path in right), None)
 
 
-def share(hits: int, of: int) -> float:
+def top(place: int, asked: Sequence[Outcome]) -> float:
+    """The share of questions whose right note stands at this place or above."""
+    return share(sum(1 for outcome in asked if outcome.rank is not None and outcome.rank <= place), len(asked))
+
+
+def mrr(asked: Sequence[Outcome]) -> float:
+    """Mean reciprocal rank: 1 where every right note came first."""
+    return share(sum(1 / outcome.rank for outcome in asked if outcome.rank), len(asked))
+
+
+def _flagged(asked: Sequence[Outcome]) -> float | None:
+    flags = [outcome.unsure for outcome in asked if outcome.unsure is not None]
+    return share(sum(flags), len(flags)) if flags else None
+
+
+def share(hits: float, of: int) -> float:
     """A share, 0 where nothing was asked."""
     return hits / of if of else 0.0
 
