@@ -5,6 +5,6 @@ Nothing is changed or deleted but what the operator purges; every row is chained
 
 from .records import Entry, Event, PlanState, Terms
 from .store import Ledger
-from .verify import Verdict, verify
+from .verify import Verdict, first_fault, verify
 
-__all__ = ["Entry", "Event", "Ledger", "PlanState", "Terms", "Verdict", "verify"]
+__all__ = ["Entry", "Event", "Ledger", "PlanState", "Terms", "Verdict", "first_fault", "verify"]

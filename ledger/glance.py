@@ -1,11 +1,11 @@
-"""A look at the ledger before serving: cheap, bounded in time, and enough to see that a file is torn or emptied.
-
-It is no ``verify``: the chain is not replayed, and kept bytes are not hashed.
+"""Looks at the ledger of a gateway: a glance before serving, cheap, bounded in time, and enough to see that a file is
+torn or emptied; and behind its back the whole of ``verify``, which finds what was changed with care.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from muninn.model.errors import LedgerUnavailableError
 
 from . import chain
 from .file import File, LedgerDamagedError
+from .verify import first_fault
 
 MOST_BYTES: Final = 200 * 1024 * 1024
 MOST_SECONDS: Final = 5.0
@@ -35,6 +36,17 @@ def glance(file: File, *, expected: bool) -> str | None:
         if not _pages(reader):
             return f"the ledger's pages were not looked at to the end in {MOST_SECONDS:g} s; run muninn ledger verify"
     return None
+
+
+def look_through(file: File, pause: Callable[[], None]) -> None:
+    """Replay the whole chain and hash every kept byte beside a running gateway. What is found becomes the ``fault``.
+
+    ``pause`` is called after every few hundred rows, so that others get their turn; what it raises ends the look.
+    """
+    with suppress(LedgerUnavailableError), file.reading():
+        fault = first_fault(file.path, lambda done, total: pause())
+        if fault is not None:
+            raise LedgerDamagedError(f"the ledger is damaged: {fault}")
 
 
 def _newest(reader: apsw.Connection, expected: bool) -> None:

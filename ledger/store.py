@@ -49,6 +49,13 @@ class Ledger:
         """
         return glance.glance(self._file, expected=expected)
 
+    def look_through(self, pause: Callable[[], None]) -> None:
+        """Verify the whole file beside everything else; what is found becomes the ``fault``. Takes its time.
+
+        ``pause`` is called after every few hundred rows; what it raises ends the look.
+        """
+        glance.look_through(self._file, pause)
+
     @property
     def vault_id(self) -> str | None:
         """The vault this ledger belongs to, None while it is new."""

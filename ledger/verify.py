@@ -6,7 +6,7 @@ All of it is read in one transaction, so that a ledger that is being written to 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from muninn.model.content import ContentHash
 
 from . import chain, shape
 from .blobs import unpacked
-from .file import LedgerDamagedError
+from .file import LedgerDamagedError, as_ledger_errors
 from .records import read_body
 
 Progress = Callable[[int, int | None], None]
@@ -40,20 +40,38 @@ def verify(file: Path, progress: Progress | None = None) -> Verdict:
 
     A file that SQLite cannot read at all gives a verdict with that fault, not an exception.
     """
-    if not file.exists():
-        return Verdict(0, 0, 0, chain.START.hex(), ("there is no ledger file",))
-    faults: list[str] = []
-    walk, contents = _Walk(), 0
+    walk, found = _Walk(), []
     try:
-        with closing(opened(file)) as connection:
-            connection.execute("BEGIN")
-            faults += shape.faults(connection, file)
-            contents = _replay(connection, walk, faults, progress or (lambda done, total: None))
+        for fault in _faults(file, walk, progress or _silent):
+            found.append(fault)
     except apsw.Error as error:
-        faults.append(f"SQLite cannot read the ledger: {type(error).__name__.removesuffix('Error')}")
+        found.append(f"SQLite cannot read the ledger: {type(error).__name__.removesuffix('Error')}")
     except (UnicodeDecodeError, OSError) as error:
-        faults.append(f"the ledger cannot be read: {type(error).__name__.removesuffix('Error')}")
-    return Verdict(walk.seq, walk.events, contents, walk.previous.hex(), tuple(faults + walk.faults))
+        found.append(f"the ledger cannot be read: {type(error).__name__.removesuffix('Error')}")
+    return Verdict(walk.seq, walk.events, walk.contents, walk.previous.hex(), tuple(found))
+
+
+def first_fault(file: Path, progress: Progress | None = None) -> str | None:
+    """The first fault that ``verify`` would find, as soon as it is met; None where all of it holds.
+
+    Raises LedgerDamagedError for a file that is no whole SQLite file, LedgerUnavailableError where it cannot be read.
+    """
+    with as_ledger_errors("be verified"), closing(_faults(file, _Walk(), progress or _silent)) as found:
+        return next(found, None)
+
+
+def _silent(done: int, total: int | None) -> None:
+    """Where nobody asked how far it is."""
+
+
+def _faults(file: Path, walk: _Walk, progress: Progress) -> Generator[str, None, None]:
+    if not file.exists():
+        yield "there is no ledger file"
+        return
+    with closing(opened(file)) as connection:
+        connection.execute("BEGIN")
+        yield from shape.faults(connection, file)
+        yield from _replay(connection, walk, progress)
 
 
 def opened(file: Path) -> apsw.Connection:
@@ -66,26 +84,26 @@ def opened(file: Path) -> apsw.Connection:
     return connection
 
 
-def _replay(connection: apsw.Connection, walk: _Walk, faults: list[str], progress: Progress) -> int:
-    """Walk over rows and kept bytes. Gives how many contents there are; what is found is added to ``faults``."""
+def _replay(connection: apsw.Connection, walk: _Walk, progress: Progress) -> Iterator[str]:
+    """Walk over rows and kept bytes, and give what is found."""
     rows, total = _count(connection, "rows"), _count(connection, "rows") + _count(connection, "blobs")
     changes = _Changes(connection)
     query = "SELECT seq, kind, at, client, events, open, body, chain FROM rows ORDER BY seq"
     for done, row in enumerate(connection.execute(query)):
-        walk.take(row, changes.of(row[0]))
+        yield from walk.take(row, changes.of(row[0]))
         if done % 500 == 0:
             progress(done, total)
     kept: set[bytes] = set()
     for done, (digest, fault) in enumerate(_contents(connection), 1):
         kept.add(digest)
         if fault is not None:
-            faults.append(fault)
+            yield fault
         if done % 500 == 0:
             progress(rows + done, total)
     progress(total, total)
-    faults += walk.lookups(connection)
-    faults += walk.missing(kept)
-    return len(kept)
+    walk.contents = len(kept)
+    yield from walk.lookups(connection)
+    yield from walk.missing(kept)
 
 
 class _Changes:
@@ -118,7 +136,7 @@ class _Walk:
         self.events = 0
         self.open = 0
         self.previous = chain.START
-        self.faults: list[str] = []
+        self.contents = 0
         self.ends: set[tuple[int, int, int]] = set()
         self.requests: set[tuple[str, str, int]] = set()
         self.pendings: set[tuple[str, int]] = set()
@@ -126,20 +144,20 @@ class _Walk:
         """The last row that says that bytes were kept."""
         self.purged: dict[bytes, int] = {}
 
-    def take(self, row: Any, changes: list[Any]) -> None:
-        """The next row, with its changes."""
+    def take(self, row: Any, changes: list[Any]) -> Iterator[str]:
+        """The next row, with its changes. Gives what does not fit."""
         seq, kind, at, client, events, opened, body, stored = row
         if seq != self.seq + 1:
-            self.faults.append(f"row {self.seq + 1}: missing before row {seq}")
+            yield f"row {self.seq + 1}: missing before row {seq}"
         if chain.link(self.previous, (seq, kind, at, client, events, opened, body), changes) != stored:
-            self.faults.append(f"row {seq}: its content or its place does not fit the chain")
+            yield f"row {seq}: its content or its place does not fit the chain"
         self.seq, self.previous = seq, stored if isinstance(stored, bytes) else chain.START
         try:
             self._count(seq, kind, client, read_body(body), changes)
         except (LedgerDamagedError, ValueError, KeyError, TypeError):
-            self.faults.append(f"row {seq}: its body cannot be read")
+            yield f"row {seq}: its body cannot be read"
         if (events, opened) != (self.events, self.open):
-            self.faults.append(f"row {seq}: its counters do not fit the rows before it")
+            yield f"row {seq}: its counters do not fit the rows before it"
             self.events, self.open = events, opened
 
     def _count(self, seq: int, kind: str, client: str | None, body: dict[str, Any], changes: list[Any]) -> None:

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import anyio
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -18,6 +19,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from index import keep_fresh, watch
+from ledger import Ledger
 from muninn.auth import Gate, Rates
 from muninn.clients import Register
 from muninn.door import Door
@@ -27,6 +29,9 @@ from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
 from muninn.protocol import make_server
 
 log = logging.getLogger("muninn.app")
+
+_PAUSE_S: Final = 0.02
+"""After every few hundred rows of the ledger that are verified behind a running gateway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,7 @@ class _Freshness:
             threading.Thread(target=keep_fresh, args=scan, name="scan"),
             threading.Thread(target=keep_releasing, args=(door, self._stop), name="release"),
             threading.Thread(target=keep_witness, args=(door, suspects, baseline, self._stop), name="witness"),
+            threading.Thread(target=_look_through, args=(door.ledger, self._stop), name="verify"),
             threading.Thread(target=watch, args=(door.vault.root, self._kick, self._stop), name="watch", daemon=True),
         ]
 
@@ -126,6 +132,24 @@ class _Freshness:
         self._kick.set()
         for thread in self._threads:
             thread.join(timeout=10)
+
+
+class _EndedError(Exception):
+    """The gateway ends while its ledger is being looked through."""
+
+
+def _look_through(ledger: Ledger, stop: threading.Event) -> None:
+    """The body of a thread: verify the whole ledger once, slowly enough that no call waits for it."""
+
+    def pause() -> None:
+        if stop.wait(_PAUSE_S):
+            raise _EndedError
+
+    sound = ledger.fault is None
+    with contextlib.suppress(_EndedError):
+        ledger.look_through(pause)
+    if sound and ledger.fault is not None:
+        log.error("the ledger is broken: writes stop, reads go on; run muninn ledger verify: %s", ledger.fault)
 
 
 def host_names(host: str, allowed: Iterable[str]) -> tuple[str, ...]:
