@@ -15,12 +15,15 @@ from typing import Any, Final
 
 import apsw
 
+from .store import one
 from .words import Lexicon, fold, identifiers, pattern
 
 MOST_WORDS: Final = 64
 _LEAST_BUDGET: Final = 4_000
 _MOST_TYPOS: Final = 8
 _CORRECTIONS: Final = 3
+_LAST: Final = "\U0010ffff"
+"""Comes behind every letter, as SQLite compares text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +169,23 @@ def _pairs(question: Question, chosen: list[int], counts: dict[str, int]) -> lis
 
 
 def _quoted(terms: str) -> str:
+    if terms.startswith("~"):
+        return _quoted(terms[1:]) + " *"
     return '"' + terms.replace('"', '""') + '"'
 
 
 def _counts(connection: apsw.Connection, terms: list[str]) -> dict[str, int]:
-    """In how many notes each term stands, for those that stand in any."""
-    distinct = list(dict.fromkeys(terms))
+    """In how many notes each term stands, for those that stand in any; at most so many for the beginning of terms."""
+    distinct = [term for term in dict.fromkeys(terms) if not term.startswith("~")]
     marks = ",".join("?" * len(distinct))
-    return dict(connection.execute(f"SELECT term, notes FROM words WHERE term IN ({marks})", distinct))
+    counts = dict(connection.execute(f"SELECT term, notes FROM words WHERE term IN ({marks})", distinct))
+    for term in dict.fromkeys(terms):
+        if term.startswith("~"):
+            reach = (term[1:], term[1:] + _LAST)
+            found = one(connection, "SELECT sum(notes) FROM words WHERE term BETWEEN ? AND ?", reach)[0]
+            if found:
+                counts[term] = found
+    return counts
 
 
 def _corrections(question: Question, connection: apsw.Connection, counts: dict[str, int]) -> dict[int, tuple[str, ...]]:

@@ -15,7 +15,7 @@ import apsw
 from .fields import COLUMNS
 from .settings import IndexSettings
 
-VERSION: Final = 3
+VERSION: Final = 4
 
 TABLES: Final = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;

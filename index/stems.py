@@ -1,19 +1,13 @@
 """Stemmers and stop words by language.
 
-The stemmers are those of the Snowball project (package ``snowballstemmer``). That package imports all its thirty
-languages at once, which takes a third of a second, so one language's module is loaded under a name of our own.
+The stemmers are those of the Snowball project (package ``PyStemmer``, its C library). They are loaded when a language
+is asked for, and one is never in use twice at once: a call holds the interpreter's lock from beginning to end.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.machinery
-import importlib.util
-import sys
 from collections.abc import Callable
 from typing import Final
-
-_ROOM: Final = "index._snowball"
 
 
 def stemmer(language: str) -> Callable[[str], str]:
@@ -22,26 +16,15 @@ def stemmer(language: str) -> Callable[[str], str]:
     >>> stemmer("english")("measuring")
     'measur'
     """
-    if not language.isidentifier():
-        return str
-    room = _room()
+    import Stemmer
+
     try:
-        module = importlib.import_module(f"{room}.{language}_stemmer")
-    except ModuleNotFoundError:
+        # Words are remembered with all their forms; a second memory would only cost.
+        found = Stemmer.Stemmer(language, 0)
+    except KeyError:
         return str
-    stem: Callable[[str], str] = getattr(module, language.title().replace("_", "") + "Stemmer")().stemWord
+    stem: Callable[[str], str] = found.stemWord
     return stem
-
-
-def _room() -> str:
-    """Make the package's folder known under our own name, without running its ``__init__``."""
-    if _ROOM not in sys.modules:
-        found = importlib.util.find_spec("snowballstemmer")
-        places = list(found.submodule_search_locations or ()) if found is not None else []
-        spec = importlib.machinery.ModuleSpec(_ROOM, None, is_package=True)
-        spec.submodule_search_locations = places
-        sys.modules[_ROOM] = importlib.util.module_from_spec(spec)
-    return _ROOM
 
 
 def stop_words(language: str) -> frozenset[str]:

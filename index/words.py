@@ -1,10 +1,12 @@
 """From text to the terms the index knows: folded, stemmed, cut to five letters, whole and in parts.
 
 A word has two forms, its stem and its first five letters behind ``~``; together they find what either misses. Words
-under five letters have no second form: their first five letters are the word itself. Runs of Chinese, Japanese,
-Korean and the like become pairs of neighbouring characters. What looks like an identifier is kept whole as well.
+under five letters have no second form: their first five letters are the word itself. The index holds the first form;
+the second is asked of it as the beginning of terms, which halves the index and the time to build it. Runs of Chinese,
+Japanese, Korean and the like become pairs of neighbouring characters. What looks like an identifier is kept whole as
+well.
 
-Every raw word is worked out once and remembered; a note is then a matter of look-ups.
+Every piece of text between blanks is worked out once and remembered; a note is then a matter of look-ups.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ LONGEST: Final = 64
 PREFIX: Final = 5
 ALL: Final = "~~"
 """A term that stands in every note, to see whether the index finds what it holds."""
-_REMEMBERED: Final = 65_536
+_REMEMBERED: Final = 131_072
 
 # Marks that belong to the letter before them and that Python does not count among the word characters.
 MARKS: Final = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0903\u093a-\u094f\u0951-\u0963\u0981-\u0983\u09bc-\u09cd\u0a01-\u0a03\u0a3c-\u0a4d\u0a81-\u0acd\u0b01-\u0b4d\u0b82-\u0bcd\u0c00-\u0c4d\u0c81-\u0ccd\u0d00-\u0d4d\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u3099\u309a"  # noqa: E501
@@ -37,6 +39,11 @@ _UNSPACED: Final = re.compile(
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
 _HUMP: Final = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
+_ASCII_GAPS: Final = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_-.:@+#")}
+_COMMON_GAPS: Final = ",;!?()[]{}<>\"'`*|/=\u2018\u2019\u201c\u201d\u2013\u2014\u2026"
+_ASIDE: Final = "\0"
+"""Stands around the terms of a chunk that are no words of the text; no term holds it."""
+_EXTRA: Final = re.compile(f"{_ASIDE}([^{_ASIDE}]*){_ASIDE}")
 _SINGLE_LETTERS: Final = str.maketrans("ıİIøØłŁđĐ", "iiioolldd")
 
 
@@ -82,9 +89,8 @@ class Lexicon(dict[str, Forms]):
         self.language = language
         self._stop = stop_words(language)
         self._stem = stemmer(language)
-        self._stems: dict[str, str] = {}
-        self._main = _Part(lambda raw: "" if (forms := self[raw]).common else forms.main)
-        self._rest = _Part(lambda raw: " ".join(filter(None, ((forms := self[raw]).short, forms.more))))
+        self._told = _Chunks(self._tell)
+        self._common = _Chunks(self._tell_common)
 
     def __missing__(self, raw: str) -> Forms:
         forms = self._work_out(raw)
@@ -94,29 +100,54 @@ class Lexicon(dict[str, Forms]):
             self[raw] = forms
         return forms
 
+    def forget(self) -> None:
+        """Give back what was remembered; for after a whole build."""
+        for known in (self, self._told, self._common):
+            known.clear()
+
     def stem(self, folded: str) -> str:
         """The stem of a folded word. Words with digits, and very short ones, are their own stem."""
         if len(folded) < 3 or not folded.isalpha():
             return folded
-        known = self._stems.get(folded)
-        if known is None:
-            if len(self._stems) >= _REMEMBERED:
-                self._stems.clear()
-            known = self._stems[folded] = fold(self._stem(folded)) or folded
-        return known
+        return fold(self._stem(folded)) or folded
 
     def is_common(self, folded: str) -> bool:
         """Whether a folded word is a stop word of the language."""
         return folded in self._stop
 
     def column(self, text: str, with_common: bool = False) -> str:
-        """The terms of a text, as the index is fed with them. Stop words are left out but where they are asked for."""
-        words = raw_words(text)
-        parts = [*map(self._main.__getitem__, words), *map(self._rest.__getitem__, dict.fromkeys(words))]
+        """The terms of a text, as the index is fed with them. Stop words are left out but where they are asked for.
+
+        Of a word's two forms only the first is there: the second is asked for by the beginning of terms, and stands
+        here only where the first does not begin with it.
+        """
+        chunks = _chunks(text)
+        terms = " ".join(map(self._told.__getitem__, chunks))
+        if _ASIDE in terms:
+            # Names and parts of names stand behind all words, so that words stay neighbours.
+            aside = _EXTRA.findall(terms)
+            terms = " ".join((_EXTRA.sub("", terms), *aside))
         if with_common:
-            parts += [self[raw].main for raw in words if self[raw].common]
-        parts += identifiers(text)
-        return " ".join(parts)
+            terms = " ".join((terms, *filter(None, map(self._common.__getitem__, chunks))))
+        return terms
+
+    def _tell(self, chunk: str) -> str:
+        main: list[str] = []
+        extra: list[str] = []
+        for raw in raw_words(chunk):
+            forms = self[raw]
+            if forms.common:
+                continue
+            main.append(forms.main)
+            extra += forms.more.split()
+            for short in forms.short.split():
+                if not _begins(forms.main, short[1:]):
+                    extra.append(short[1:])
+        extra += identifiers(chunk)
+        return " ".join(main) + (f"{_ASIDE}{' '.join(extra)}{_ASIDE}" if extra else "")
+
+    def _tell_common(self, chunk: str) -> str:
+        return " ".join(forms.main for raw in raw_words(chunk) if (forms := self[raw]).common)
 
     def _work_out(self, raw: str) -> Forms:
         main: list[str] = []
@@ -158,20 +189,35 @@ class Lexicon(dict[str, Forms]):
         self._take(part[place:], main, short)
 
 
-class _Part(dict[str, str]):
-    """One half of the forms of each raw word, as a note's text is turned into terms with."""
+class _Chunks(dict[str, str]):
+    """The terms of each piece of text between blanks: most are one word, and most come again."""
 
     def __init__(self, work_out: Callable[[str], str]) -> None:
         super().__init__()
         self._work_out = work_out
 
-    def __missing__(self, raw: str) -> str:
-        terms = self._work_out(raw)
-        if len(raw) <= LONGEST:
+    def __missing__(self, chunk: str) -> str:
+        terms = self._work_out(chunk)
+        if len(chunk) <= LONGEST:
             if len(self) >= _REMEMBERED:
                 self.clear()
-            self[raw] = terms
+            self[chunk] = terms
         return terms
+
+
+def _chunks(text: str) -> list[str]:
+    """A text cut at blanks and at most of what stands between words; what may join the parts of a name is kept."""
+    if text.isascii():
+        text = text.translate(_ASCII_GAPS)
+    else:
+        for mark in _COMMON_GAPS:
+            text = text.replace(mark, " ")
+    return text.replace(". ", " ").replace(".\n", " ").replace(": ", " ").split()
+
+
+def _begins(terms: str, short: str) -> bool:
+    """Whether one of some terms begins with this."""
+    return terms.startswith(short) or f" {short}" in terms
 
 
 def identifiers(text: str) -> list[str]:

@@ -38,11 +38,34 @@ def test_folding_twice_changes_nothing_more_in_a_term(text: str) -> None:
         assert "\0" not in term
 
 
-def test_a_column_holds_both_forms_and_the_parts() -> None:
+def test_a_column_holds_the_stems_and_the_parts() -> None:
     terms = Lexicon().column("The measuring of a_b.c and getUserName in JWT-123").split()
-    assert {"measur", "~measu", "a_b.c", "jwt-123", "user", "jwt", "123"} <= set(terms)
+    assert {"measur", "a_b.c", "jwt-123", "user", "jwt", "123"} <= set(terms)
+    assert "~measu" not in terms
     assert "the" not in terms
     assert "the" in Lexicon().column("The measuring", with_common=True).split()
+
+
+@given(st.text(max_size=60))
+def test_every_second_form_is_the_beginning_of_a_term(text: str) -> None:
+    lexicon = Lexicon()
+    terms = lexicon.column(text, with_common=True).split()
+    for raw in words.raw_words(text):
+        for short in lexicon[raw].short.split():
+            assert any(term.startswith(short[1:]) for term in terms)
+
+
+@pytest.mark.parametrize("text", ["Fix JWT-123 in gate-keeper today", "fix \u201cJWT-123\u201d in gate-keeper today"])
+def test_words_stay_neighbours_beside_names(text: str) -> None:
+    assert Lexicon().column(text).split()[:6] == ["fix", "jwt", "123", "gate", "keeper", "today"]
+
+
+def test_what_was_remembered_can_be_given_back() -> None:
+    lexicon = Lexicon()
+    before = lexicon.column("measuring a_b.c", with_common=True)
+    lexicon.forget()
+    assert not lexicon
+    assert lexicon.column("measuring a_b.c", with_common=True) == before
 
 
 @pytest.mark.parametrize(
