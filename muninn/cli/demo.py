@@ -81,7 +81,7 @@ def demo(run: str | None) -> None:
         tokens = _two_clients(places)
         with _gateway(places) as port:
             scribe, coach = Agent("scribe", tokens["scribe"], port), Agent("coach", tokens["coach"], port)
-            _wait_for_the_index(scribe)
+            _wait_for_index_and_baseline(scribe)
             _show_the_door(port, scribe)
             _show_reading(scribe)
             _show_writing(scribe, places)
@@ -101,7 +101,7 @@ def _show_the_door(port: int, scribe: Agent) -> None:
 
 def _show_reading(scribe: Agent) -> None:
     _title("2. Search first, then read")
-    found = scribe.call("search", query="from which height do we warn of a surge?", limit=3)
+    found = scribe.call("search", query="at which residual does a surge alert go out?", limit=3)
     for hit in found["hits"]:
         _say(f"{hit['score']:.2f}  {hit['path']}:{hit['start_line']}  {hit['title']}")
     _say(f"engine {found['engine']}, confidence {found['confidence']}; {found.get('query_note', '')}")
@@ -203,10 +203,12 @@ def _wait_until_ready(port: int, process: subprocess.Popen[bytes]) -> None:
     fail("the gateway did not become ready within 30 s")
 
 
-def _wait_for_the_index(agent: Agent) -> None:
-    """Searches are answered from the start, by a scan of the files; the demo shows the index."""
-    for _ in range(100):
-        if agent.call("status")["index"]["state"] == "ready":
+def _wait_for_index_and_baseline(agent: Agent) -> None:
+    """Searches are answered from the start, by a scan of the files; the demo shows the index. And while the baseline
+    keeps every note once, the ledger grows beside the dry run that shall be seen to change nothing."""
+    for _ in range(300):
+        status = agent.call("status")
+        if status["index"]["state"] == "ready" and status["undoable"] == 1.0:
             return
         time.sleep(0.1)
 
