@@ -17,7 +17,7 @@ import apsw
 
 from muninn.model.errors import LedgerUnavailableError
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,17 @@ class Migration:
     apply: Callable[[apsw.Connection], None]
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = ()
-"""In order, without gaps; the last one leads to ``VERSION``. Version 1 is the first that was ever released."""
+def _find_claims(writer: apsw.Connection) -> None:
+    """2: claims and summaries are found by the path in their body."""
+    writer.execute("CREATE INDEX rows_of_claim ON rows (seq) WHERE kind = 'claim'")
+    writer.execute(
+        "CREATE INDEX rows_by_source ON rows (json_extract(body, '$.path'), kind)"
+        " WHERE kind IN ('claim', 'retract', 'summary')"
+    )
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (Migration(2, _find_claims),)
+"""In order, without gaps; the last one leads to ``VERSION``."""
 
 
 def target(migrations: Sequence[Migration]) -> int:

@@ -59,7 +59,10 @@ def by_pending_id(reader: apsw.Connection, pending_id: str) -> Entry | None:
 
 def by_request(reader: apsw.Connection, client: str, request_id: str) -> Entry | None:
     """The plan a client made under this request id; refused ones are not kept."""
-    query = "SELECT seq FROM requests WHERE client = ? AND request_id = ? ORDER BY seq DESC"
+    query = (
+        "SELECT q.seq FROM requests q JOIN rows r ON r.seq = q.seq"
+        " WHERE q.client = ? AND q.request_id = ? AND r.kind = 'plan' ORDER BY q.seq DESC"
+    )
     entries = (entry_at(reader, row[0]) for row in reader.execute(query, (client, request_id)).fetchall())
     return next((entry for entry in entries if entry.state != "refused"), None)
 

@@ -2,7 +2,8 @@
 --
 -- `rows` is one chain: each row's `chain` is SHA-256 over the chain before it and the canonical form of the
 -- row, its changes included (ledger/chain.py). `requests`, `pendings` and `ends` are look-ups whose content
--- stands in the rows as well; `verify` compares them, and these statements with those of the file.
+-- stands in the rows as well; `verify` compares them, and these statements with those of the file. Claims and
+-- summaries have no table: the index `rows_by_source` finds them by the path in their body.
 --
 -- `blobs` are the one thing that can go: `purge` removes kept bytes by their hash, and adds a row that says so.
 
@@ -21,6 +22,8 @@ CREATE TABLE rows (
 CREATE INDEX rows_of_baseline ON rows (seq) WHERE kind = 'baseline';
 CREATE INDEX rows_of_key ON rows (seq) WHERE kind = 'key';
 CREATE INDEX rows_by_time ON rows (kind, at) WHERE kind IN ('end', 'external');
+CREATE INDEX rows_of_claim ON rows (seq) WHERE kind = 'claim';
+CREATE INDEX rows_by_source ON rows (json_extract(body, '$.path'), kind) WHERE kind IN ('claim', 'retract', 'summary');
 
 CREATE TABLE changes (
     seq     INTEGER NOT NULL REFERENCES rows (seq),

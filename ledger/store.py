@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import apsw
 
@@ -18,6 +18,7 @@ from muninn.model.content import Basis, ContentHash, NotePath
 
 from . import blobs, chain, export, glance, history, plans, purge
 from .append import append, counters
+from .claims import Claims
 from .file import File
 from .migrations import MIGRATIONS, VERSION, Migration
 from .plans import Ended
@@ -34,6 +35,7 @@ class Ledger:
     def __init__(self, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         """Nothing is opened yet; a file that cannot be is said by the first call that needs it."""
         self._file = File(path, migrations)
+        self.claims: Final = Claims(self._file)
 
     # --- its own state ----------------------------------------------------------------------------
 

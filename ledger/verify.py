@@ -174,6 +174,9 @@ class _Walk:
             self.events += 1 if body["landed"] and body["state"] != "refused" else 0
         elif kind == "external":
             self.events += 1
+        elif kind in ("claim", "retract", "summary"):
+            if body["request"] and client is not None:
+                self.requests.add((client, body["request"]["id"], seq))
         elif kind == "purge":
             self.purged.update((bytes.fromhex(digest), seq) for digest in body["hashes"])
         self.needed.update((digest, seq) for digest in named)

@@ -11,7 +11,8 @@ import apsw
 
 from ledger import Ledger, Terms
 from muninn.model.change import Change, Kind, Request
-from muninn.model.content import MISSING, Basis, ContentHash, NotePath
+from muninn.model.claim import Lines
+from muninn.model.content import MISSING, Basis, ContentHash, NotePath, Revision
 from muninn.model.errors import LedgerUnavailableError
 
 VAULT: Final = "0" * 32
@@ -46,6 +47,26 @@ def fill(book: Ledger, events: int, paths: int = 9) -> None:
         else:
             _write(book, number, Change(name, before, after, 0o644), contents)
         holds[name] = after
+        _bind(book, number, name, holds)
+
+
+def _bind(book: Ledger, number: int, name: NotePath, holds: dict[NotePath, Basis]) -> None:
+    """Claims and summaries between the events, each third claim retracted, some with a request id."""
+    held = holds[name]
+    if not isinstance(held, ContentHash):
+        return
+    content = book.content(held) or b""
+    client, request = ("ada", "ben")[number % 2], Request(f"bound-{number}", "digest") if number % 4 == 0 else None
+    if number % 3 == 1:
+        lines = Lines(2, 4) if number % 2 else None
+        added = book.claims.add(client, f"it happened at {number}", Revision(name, held), lines, content, request)
+        claim = book.claims.at(added.id)
+        if number % 9 == 1 and claim is not None:
+            book.claims.retract("ben", claim, "it did not", Request(f"ended-{number}", "digest"))
+    if number % 7 == 6:
+        sources = [Revision(path, basis) for path, basis in sorted(holds.items()) if isinstance(basis, ContentHash)]
+        contents = {source.hash: book.content(source.hash) or b"" for source in sources}
+        book.claims.register(client, Revision(name, held), sources, contents, request)
 
 
 def _write(book: Ledger, number: int, change: Change, contents: dict[ContentHash, bytes]) -> None:
@@ -100,10 +121,15 @@ def _answers(book: Ledger, tables: list[list[Any]]) -> list[Any]:
     found += [book.between(who, rows[0][2], rows[-1][2]) for who in ("ada", "ben", None)]
     found += [(book.keeps(digest), book.content(digest)) for digest in digests]
     found += [book.entry(row[0]) for row in pendings] + [book.request(row[0], row[1]) for row in requests]
+    found += [book.claims.asked(row[0], row[1]) for row in requests]
+    found += [book.claims.newest(limit=10_000), book.claims.summaries(limit=10_000)]
     found += [book.rows(row[0] - 1, 1) for row in rows]
     for path in paths:
         events = book.history(path, None, 10_000)
         found += [events, book.last(path), *(book.changes_of(event.id) for event in events)]
+        claims = book.claims.of_path(path, limit=10_000)
+        found += [claims, list(book.claims.registrations(path)), sorted(book.claims.kinds_at(path))]
+        found += [(book.claims.at(claim.id), book.claims.retraction(claim)) for claim in claims]
     found += [book.revision(NotePath(row[2]), row[4].hex()) for row in changes if row[4] is not None]
     return found
 

@@ -140,3 +140,15 @@ def test_who_waits_for_the_migration_of_another_does_not_repeat_it(file: Path) -
     assert others(file) == [f"ledger.db.before-v{VERSION + 2}"]
     first.close()
     second.close()
+
+
+def test_a_file_of_the_first_schema_becomes_one_of_today(file: Path) -> None:
+    with closing(apsw.Connection(str(file))) as other:
+        other.execute("DROP INDEX rows_by_source; DROP INDEX rows_of_claim; PRAGMA user_version = 1")
+    assert verify(file).faults
+    book = Ledger(file)
+    before = book.claims.newest()
+    assert before
+    book.close()
+    assert (version(file), others(file)) == (VERSION, [f"ledger.db.before-v{VERSION}"])
+    assert verify(file).faults == ()

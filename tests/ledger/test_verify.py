@@ -144,7 +144,9 @@ def test_putting_the_triggers_away_and_back_is_no_fault(file: Path) -> None:
         "DROP TRIGGER rows_kept; CREATE TRIGGER rows_kept BEFORE DELETE ON rows BEGIN SELECT 1; END",
         "CREATE TRIGGER more AFTER INSERT ON rows BEGIN DELETE FROM changes; END",
         "CREATE TABLE more (a)",
-        "PRAGMA user_version = 2",
+        "PRAGMA user_version = 1",
+        "PRAGMA user_version = 99",
+        "DROP INDEX rows_by_source",
         "PRAGMA journal_mode = DELETE",
     ],
 )
