@@ -7,7 +7,7 @@ until the best are chosen: whether a note is a log or retired stands in its row'
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -135,6 +135,24 @@ def _best(connection: apsw.Connection, expression: str, filters: Filters, size: 
     best = f"SELECT rowid AS row, {_SCORE} AS score FROM terms WHERE terms MATCH ?{where} ORDER BY score DESC LIMIT ?"
     sql = f"SELECT {_FACTS}, score FROM ({best}) JOIN docs ON docs.id = row ORDER BY score DESC, docs.path"
     return iter(connection.execute(sql, (expression, *values, size)))
+
+
+def fitting(connection: apsw.Connection, filters: Filters) -> tuple[frozenset[str], bool]:
+    """The paths of the notes that the filters leave out, and True; where there are filters beside the retired
+    notes', the paths of those they let through, and False."""
+    if filters.empty:
+        retired = () if filters.with_retired else connection.execute(f"SELECT path FROM docs WHERE id & {RETIRED}")
+        return frozenset(path for (path,) in retired), True
+    condition, values = filters.condition()
+    if not filters.with_retired:
+        condition += f" AND NOT id & {RETIRED}"
+    return frozenset(path for (path,) in connection.execute(f"SELECT path FROM docs WHERE {condition}", values)), False
+
+
+def among(connection: apsw.Connection, paths: Iterable[str]) -> list[Candidate]:
+    """The notes of these paths that the shelf holds, with no score, whatever words they hold."""
+    sql = f"SELECT {_FACTS}, 0.0 FROM docs WHERE path IN (SELECT value FROM json_each(?))"
+    return [_candidate(row) for row in connection.execute(sql, (json.dumps(list(paths)),))]
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:

@@ -26,6 +26,7 @@ from . import rows
 from .asking import Candidates, Filters, ask
 from .fields import digest
 from .lookup import ShelfNames
+from .public import PublicText, public_text
 from .question import Question, read
 from .scan import Progress, Scan, Sweep, count_notes, faults_of
 from .settings import IndexSettings, Look, Walk
@@ -209,6 +210,17 @@ class Index:
             with shelf.reading() as connection:
                 answers.append(ask(connection, question, filters, sees, want))
         return tuple(answers)
+
+    @contextlib.contextmanager
+    def public(self) -> Iterator[apsw.Connection]:
+        """The public shelf, for as long as the context lasts. Raises as ``ask`` does."""
+        self._refuse_if_behind()
+        with self._public.reading() as connection:
+            yield connection
+
+    def clear(self, path: NotePath, text: str) -> PublicText | None:
+        """A note's text for a model; None where the path is private."""
+        return public_text(path, text, self._is_private)
 
     @contextlib.contextmanager
     def names(self, *, private: bool) -> Iterator[ShelfNames]:

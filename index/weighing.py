@@ -8,6 +8,7 @@ frequency, that the best of the top five holds, times the share of its words tha
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -88,18 +89,24 @@ def see(
     return Weighed(candidate.path, sight.hash, text, facts, candidate.score, traces, held, share)
 
 
-def ordered(seen: list[Weighed], question: Question, lexicon: Lexicon) -> list[Weighed]:
-    """Best first; equal scores by path. Conflict copies come after their original."""
+def ordered(seen: list[Weighed], question: Question, lexicon: Lexicon, count: int = WEIGHED) -> list[Weighed]:
+    """Best first; equal scores by path. Conflict copies come after their original. The first ``count`` are weighed by
+    their text, and the others follow."""
     if not seen:
         return []
-    head = [(row, _note_score(row, question, lexicon)) for row in seen[:WEIGHED]]
+    head = [(row, _note_score(row, question, lexicon)) for row in seen[:count]]
     most = max(score for _, score in head) or 1.0
     widest = max(row.traces.passage for row, _ in head) or 1.0
     scored = [replace(row, score=_mixed(row, score / most, row.traces.passage / widest)) for row, score in head]
     floor = min(row.score for row in scored)
-    scored += [replace(row, score=round(min(floor, _NOTE_SHARE * row.base / most), 6)) for row in seen[WEIGHED:]]
-    by_path = {row.path: row for row in scored}
-    return sorted((_below_original(row, by_path) for row in scored), key=lambda row: (-row.score, row.path))
+    scored += [replace(row, score=round(min(floor, _NOTE_SHARE * row.base / most), 6)) for row in seen[count:]]
+    return below_originals(scored, _COPY_FACTOR)
+
+
+def below_originals(rows: Sequence[Weighed], factor: float = 1.0) -> list[Weighed]:
+    """Best first; equal scores by path. Conflict copies count ``factor`` and come after their original."""
+    by_path = {row.path: row for row in rows}
+    return sorted((_below_original(row, by_path, factor) for row in rows), key=lambda row: (-row.score, row.path))
 
 
 def _note_score(row: Weighed, question: Question, lexicon: Lexicon) -> float:
@@ -123,12 +130,20 @@ def _mixed(row: Weighed, note: float, passage: float) -> float:
     return round(_NOTE_SHARE * note + (1 - _NOTE_SHARE) * passage, 6)
 
 
-def _below_original(row: Weighed, by_path: dict[NotePath, Weighed]) -> Weighed:
-    if not row.path.is_conflict_copy:
+def original_of(path: NotePath) -> NotePath | None:
+    """The note that a sync tool made a conflict copy of, None for any other note."""
+    if not path.is_conflict_copy:
+        return None
+    name = _COPY_MARK.sub("", path.name)
+    return NotePath(f"{path.folder}/{name}" if path.folder else name)
+
+
+def _below_original(row: Weighed, by_path: dict[NotePath, Weighed], factor: float) -> Weighed:
+    named = original_of(row.path)
+    if named is None:
         return row
-    name = _COPY_MARK.sub("", row.path.name)
-    original = by_path.get(NotePath(f"{row.path.folder}/{name}" if row.path.folder else name))
-    score = row.score * _COPY_FACTOR
+    original = by_path.get(named)
+    score = row.score * factor
     if original is not None and original is not row:
         score = min(score, original.score * 0.99)
     return replace(row, score=round(score, 6))

@@ -9,13 +9,16 @@ from __future__ import annotations
 import datetime
 import json
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
-from index import Candidate, Filters, Index, Look, Walk, fallback
+from index import Candidate, Filters, Index, Look, Walk, fallback, hybrid
 from index.asking import MOST_COUNTED
 from index.fields import is_retired
+from index.models import NO_MODELS, Models
 from index.passages import Finder
 from index.question import MOST_WORDS, Question
+from index.rerank import Reranked
+from index.semantic import Near
 from index.weighing import WEIGHED, Confidence, Weighed, confidence, ordered, see, snippet_of
 from muninn.model.content import BadPath, NotePath
 from muninn.model.errors import IndexBrokenError
@@ -29,6 +32,9 @@ _MOST_BYTES: Final = 17_500
 _LEAST_SNIPPET: Final = 60
 _FRAME_BYTES: Final = 280
 """A hit's keys, hash and numbers."""
+_WITH_MEANING: Final = 100
+"""How many notes are fetched by their words where others come by their meaning, so that those have a score, too."""
+_NO_VECTOR: Final = "the question's meaning was not there in time, so it was answered by words alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +52,13 @@ class Asked:
     explain: bool = False
 
 
-def search(index: Index, look: Look, walk: Walk, rights: Rights, asked: Asked) -> Found | Refusal:
+def search(
+    index: Index, look: Look, walk: Walk, rights: Rights, asked: Asked, models: Models = NO_MODELS
+) -> Found | Refusal:
     """The notes that answer a question best, or a refusal that names the argument at fault.
 
-    Raises VaultUnavailableError where the vault is not there; a broken index is no error.
+    ``models`` may add notes that are near by meaning, and order the best where words hardly tell them apart. Raises
+    VaultUnavailableError where the vault is not there; a broken index is no error.
     """
     filters = _filters(index, asked)
     if isinstance(filters, Refusal):
@@ -58,13 +67,19 @@ def search(index: Index, look: Look, walk: Walk, rights: Rights, asked: Asked) -
     if not question.words:
         note = "the query holds no word to look for"
         return Found((), "bm25", "off", False, "none", False, index.age_s(), note)
-    want = max(asked.limit, WEIGHED) + 5
+    by_meaning = models.semantic if models.semantic is not None and models.semantic.ready else None
+    begun = by_meaning.begin(asked.query) if by_meaning is not None else None
+    want = max(asked.limit, WEIGHED, _WITH_MEANING if by_meaning is not None else 0) + 5
     try:
         pool = _from_index(index, question, filters, rights, want)
+        if by_meaning is not None:
+            paths = [row.path for row in pool.rows]
+            near = by_meaning.near(begun, index, filters, rights.read, rights.sees, paths)
+            pool = replace(pool, near=near) if near is not None else replace(pool, notes=(*pool.notes, _NO_VECTOR))
     except IndexBrokenError:
         pool = _from_files(index, walk, look, question, filters, rights)
         index.mend(walk, look)
-    return _answer(index, look, question, filters, rights, asked, pool)
+    return _answer(index, look, question, filters, rights, asked, pool, models)
 
 
 def _filters(index: Index, asked: Asked) -> Filters | Refusal:
@@ -116,6 +131,8 @@ class _Pool:
     retired: int
     notes: tuple[str, ...] = ()
     degraded: bool = False
+    near: Near | None = None
+    """What is near by meaning; None where words answer alone."""
 
 
 def _from_index(index: Index, question: Question, filters: Filters, rights: Rights, want: int) -> _Pool:
@@ -155,9 +172,18 @@ def _from_files(index: Index, walk: Walk, look: Look, question: Question, filter
 # --- hits ------------------------------------------------------------------------------------------
 
 
-def _answer(
-    index: Index, look: Look, question: Question, filters: Filters, rights: Rights, asked: Asked, pool: _Pool
-) -> Found:
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Notes in the order to show, and how they came into it."""
+
+    rows: list[Weighed]
+    engine: Literal["bm25", "hybrid", "scan"]
+    reranked: Reranked
+
+
+def _rank(
+    index: Index, look: Look, question: Question, filters: Filters, asked: Asked, pool: _Pool, models: Models
+) -> _Ranked:
     finder = Finder(question, pool.meanings, index.lexicon)
     seen: list[Weighed] = []
     for candidate in pool.rows:
@@ -166,17 +192,46 @@ def _answer(
         weighed = see(candidate, look, filters, index.settings, finder, pool.weights)
         if weighed is not None:
             seen.append(weighed)
+    count = WEIGHED
+    if pool.near is not None:
+        words, head = {row.path: row.score for row in pool.rows}, {row.path for row in seen[:WEIGHED]}
+        near = [replace(row, score=words.get(row.path, 0.0)) for row in pool.near.rows if row.path not in head]
+        more = [row for found in near if (row := see(found, look, filters, index.settings, finder, pool.weights))]
+        count, added = len(head) + len(more), {row.path for row in more}
+        seen = [*seen[:WEIGHED], *more, *(row for row in seen[WEIGHED:] if row.path not in added)]
+    union = {row.path for row in seen[:count]}
+    best = ordered(seen, question, index.lexicon, count)
+    if pool.degraded:
+        return _Ranked(best, "scan", "off" if models.reranking.worker is None else "no")
+    if pool.near is not None:
+        best = hybrid.mixed(best, union, pool.near.cosines)
+    best, reranked = models.reranking.reorder(asked.query, best, lambda row, text: index.clear(row.path, text))
+    return _Ranked(best, "bm25" if pool.near is None else "hybrid", reranked)
+
+
+def _answer(
+    index: Index,
+    look: Look,
+    question: Question,
+    filters: Filters,
+    rights: Rights,
+    asked: Asked,
+    pool: _Pool,
+    models: Models,
+) -> Found:
+    ranked = _rank(index, look, question, filters, asked, pool, models)
+    best = ranked.rows
     if not rights.sees_everything:
         # What the vault knows beyond these rights must show in no word of the answer.
-        held = frozenset().union(*(row.held for row in seen))
+        held = frozenset().union(*(row.held for row in best))
         pool = replace(pool, known=tuple(number in held for number in range(len(pool.known))))
-    best = ordered(seen, question, index.lexicon)
-    hits = _fitting([_hit(row, asked.explain) for row in best[: asked.limit]])
+    cosines = pool.near.cosines if pool.near is not None else {}
+    hits = _fitting([_hit(row, asked.explain, cosines.get(row.path)) for row in best[: asked.limit]])
     sure, missing = confidence(question, best, pool.weights, pool.known)
     return Found(
         hits=hits,
-        engine="scan" if pool.degraded else "bm25",
-        reranked="off",
+        engine=ranked.engine,
+        reranked=ranked.reranked,
         degraded=pool.degraded,
         confidence=sure,
         more=pool.more or len(best) > len(hits),
@@ -186,7 +241,7 @@ def _answer(
     )
 
 
-def _hit(row: Weighed, explain: bool) -> Hit:
+def _hit(row: Weighed, explain: bool, cosine: float | None) -> Hit:
     cut = snippet_of(row)
     facts, traces = row.facts, row.traces
     reasons = {
@@ -195,6 +250,8 @@ def _hit(row: Weighed, explain: bool) -> Hit:
         "passage": round(traces.passage, 4),
         "words": len(traces.held),
     }
+    if cosine is not None:
+        reasons["cosine"] = round(cosine, 4)
     return Hit(
         path=row.path,
         title=facts.title[:300],
