@@ -19,7 +19,7 @@ import apsw
 
 from muninn.model.content import ContentHash, NotePath
 from muninn.model.errors import IndexBrokenError, VaultUnavailableError
-from muninn.model.listing import Fault
+from muninn.model.listing import ATTACHMENT, Fault
 from muninn.model.sight import Absent, Blocked, Elsewhere, File, Sight
 
 from . import rows
@@ -30,6 +30,7 @@ from .public import PublicText, public_text
 from .question import Question, read
 from .scan import Progress, Scan, Sweep, count_notes, faults_of
 from .settings import IndexSettings, Look, Walk
+from .stamps import NO_STAMP
 from .store import NotReadyError, Shelf, ShelfError, one
 from .words import Lexicon
 
@@ -129,12 +130,12 @@ class Index:
         with shelf.writing() as connection:
             sights = [self._take(connection, path, look) for path in paths]
         for sight in sights:
-            if shelf.stamps is None or not sight.path.is_note or isinstance(sight, Elsewhere):
+            if shelf.stamps is None or isinstance(sight, Elsewhere):
                 continue
             if isinstance(sight, File):
-                shelf.stamps[sight.path] = rows.NO_STAMP
+                shelf.stamps.put(sight.path, NO_STAMP if sight.path.is_note else ATTACHMENT)
             else:
-                shelf.stamps.pop(sight.path, None)
+                shelf.stamps.drop(sight.path)
 
     def _take(self, connection: apsw.Connection, path: NotePath, look: Look) -> Sight:
         self._touched.add(path)
@@ -142,7 +143,7 @@ class Index:
         match sight:
             case File() if path.is_note:
                 taken = digest(path, sight.content, sight.hash, sight.mtime_ns, self.settings, self.lexicon)
-                rows.put(connection, taken, rows.NO_STAMP, new_words=True)
+                rows.put(connection, taken, NO_STAMP, new_words=True)
             case File():
                 rows.put_file(connection, path)
             case Absent() | Blocked():

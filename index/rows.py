@@ -9,20 +9,11 @@ from dataclasses import dataclass
 import apsw
 
 from muninn.model.content import NotePath, same_name
-from muninn.model.listing import Stamp
 
 from .fields import COLUMNS, FLAG_BITS, Digest, name_key
 from .store import one
 
-NO_STAMP = 0
-"""Stands for a note that was read without a look at its file's stamp: the next scan reads it again."""
-
 _INSERT_TERMS = f"INSERT INTO terms(rowid, {', '.join(COLUMNS)}) VALUES(?{', ?' * len(COLUMNS)})"
-
-
-def stamp_number(stamp: Stamp) -> int:
-    """A stamp as one whole number. Two stamps fall together about once in 2^61."""
-    return hash((stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode)) or 1
 
 
 @dataclass(frozen=True, slots=True)

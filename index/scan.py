@@ -7,19 +7,20 @@ Where the root is not there, the walk's error goes up and nothing has been chang
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import apsw
 
 from muninn.model.content import BadPath, NotePath
-from muninn.model.listing import Entry, Fault
+from muninn.model.listing import ATTACHMENT, Entry, Fault, Known, Same
 from muninn.model.sight import Absent, Blocked, Elsewhere, File
 
 from . import rows
 from .fields import Digest, digest
 from .settings import IndexSettings, Look, Walk
+from .stamps import UNREAD, Stamps
 from .store import Shelf, ShelfError, one
 from .words import Lexicon
 
@@ -46,16 +47,17 @@ class Sweep:
 
 @dataclass(slots=True)
 class _Part:
-    """A shelf during one scan."""
+    """A shelf during one scan. ``strays`` are notes it holds that belong on another shelf; ``doubted`` those that
+    were met and could not be read as notes."""
 
     shelf: Shelf
-    stamps: dict[str, int]
-    unseen: set[str]
-    unseen_files: set[str]
+    stamps: Stamps
+    strays: list[str]
     last_scan_ns: int
     fresh: bool
     batch: list[tuple[Digest, int]] = field(default_factory=list)
     new_files: list[NotePath] = field(default_factory=list)
+    doubted: set[str] = field(default_factory=set)
     bytes_waiting: int = 0
     learned: int = 0
 
@@ -82,28 +84,22 @@ class Scan:
         self._parts = tuple(self._begin(shelf) for shelf in shelves)
         self._faults: dict[str, str] = {}
         self._unreadable: set[str] = set()
+        self._met: set[str] = set()
+        """Paths that were told one by one."""
+        self._ended: dict[str, tuple[str, ...]] = {}
+        """Folders that were told whole, with what was missing in them."""
         self._changed = 0
         self._gone = 0
 
     def run(self, walk: Walk, look: Look, *, gently: bool = False, progress: Progress | None = None) -> Sweep:
         """Walk, compare, read, write. ``gently`` lets other threads run in between."""
         begun = time.monotonic()
-        for seen, found in enumerate(walk(), 1):
-            if self._stopped():
-                raise ShelfError("the index is being closed", lost=False)
-            if gently and seen % _PAUSE_EVERY == 0:
-                time.sleep(_PAUSE_S)
-            if isinstance(found, Fault):
-                self._faults[found.path] = found.reason
-            else:
-                self._compare(found, look, gently)
-            if progress is not None and seen % _BATCH_NOTES == 0:
-                progress(seen)
+        self._go_through(walk, look, gently, progress)
         for part in self._parts:
             self._drop_gone(part, look)
             self._flush(part)
             self._finish(part)
-        notes = sum(len(part.stamps) for part in self._parts)
+        notes = sum(part.stamps.notes for part in self._parts)
         return Sweep(notes, self._changed, self._gone, self._all_faults(), time.monotonic() - begun)
 
     # --- while walking ---------------------------------------------------------------------------
@@ -111,40 +107,72 @@ class Scan:
     def _begin(self, shelf: Shelf) -> _Part:
         """Lay the shelf out where it is not usable, and fetch what it remembers."""
         shelf.prepare()
+        strays: list[str] = []
         with shelf.holding() as connection:
             if shelf.stamps is None:
-                shelf.stamps = dict(connection.execute("SELECT path, stamp FROM docs"))
-            files = {path for (path,) in connection.execute("SELECT path FROM files")}
+                known: list[tuple[str, int]] = [*connection.execute("SELECT path, stamp FROM docs")]
+                strays = [path for path, _ in known if self._is_private(path) is not shelf.private]
+                files = [path for (path,) in connection.execute("SELECT path FROM files")]
+                shelf.stamps = Stamps.of(known, files)
+                for path in strays:
+                    shelf.stamps.drop(path)
             meta = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('ready', 'scanned')"))
             stamps = shelf.stamps
         began = max(shelf.scanned_ns, int(meta.get("scanned", 0)))
-        return _Part(shelf, stamps, set(stamps), files, began - _SLACK_NS, fresh=not meta.get("ready"))
+        return _Part(shelf, stamps, strays, began - _SLACK_NS, fresh=not meta.get("ready"))
+
+    def _go_through(self, walk: Walk, look: Look, gently: bool, progress: Progress | None) -> None:
+        since = min((part.last_scan_ns for part in self._parts if part.stamps.notes), default=0)
+        walked = walk(known=Known(self._known, since, self._started_ns))
+        seen = pause = said = 0
+        try:
+            for found in walked:
+                if self._stopped():
+                    raise ShelfError("the index is being closed", lost=False)
+                match found:
+                    case Entry():
+                        self._compare(found, since, look, gently)
+                    case Fault(path, reason):
+                        self._faults[path] = reason
+                    case Same(folder, missing):
+                        self._ended[folder] = missing
+                        seen += len(self._known(folder))
+                seen += 1
+                if gently and seen >= pause:
+                    pause = seen + _PAUSE_EVERY
+                    time.sleep(_PAUSE_S)
+                if progress is not None and seen >= said + _BATCH_NOTES:
+                    said = seen
+                    progress(seen)
+        finally:
+            if isinstance(walked, Generator):
+                walked.close()
+
+    def _known(self, folder: str) -> Mapping[str, int]:
+        """The names of a folder with their numbers, of both shelves."""
+        public, private = (part.stamps.folders.get(folder) for part in self._parts)
+        if public and private:
+            return {**public, **private}
+        return public or private or {}
 
     def _part(self, path: str) -> _Part:
         return self._parts[1 if self._is_private(path) else 0]
 
-    def _compare(self, entry: Entry, look: Look, gently: bool) -> None:
+    def _compare(self, entry: Entry, since: int, look: Look, gently: bool) -> None:
         if entry.kind == "folder":
             return
-        part = self._part(entry.path)
-        if entry.kind == "note":
-            self._compare_note(part, entry, look, gently)
-        elif entry.kind == "elsewhere":
-            part.unseen.discard(entry.path)
-            part.unseen_files.discard(entry.path)
-        elif entry.path in part.unseen_files:
-            part.unseen_files.discard(entry.path)
-        else:
-            part.new_files.append(entry.path)
-
-    def _compare_note(self, part: _Part, entry: Entry, look: Look, gently: bool) -> None:
         path, stamp = entry.path, entry.stamp
-        if stamp is None:
+        self._met.add(path)
+        part = self._part(path)
+        if entry.kind == "attachment":
+            if part.stamps.get(path) != ATTACHMENT:
+                part.new_files.append(path)
             return
-        part.unseen.discard(path)
-        number = rows.stamp_number(stamp)
-        younger = stamp.ctime_ns >= part.last_scan_ns or part.last_scan_ns <= stamp.mtime_ns <= self._started_ns
-        if part.stamps.get(path) == number and not younger:
+        if entry.kind == "elsewhere" or stamp is None:
+            return
+        number = stamp.number
+        younger = stamp.ctime_ns >= since or since <= stamp.mtime_ns <= self._started_ns
+        if not younger and part.stamps.get(path) == number:
             return
         self._read(part, path, number, look)
         if gently:
@@ -161,24 +189,23 @@ class Scan:
             return
         match sight:
             case File():
-                part.unseen_files.discard(path)
                 taken = digest(path, sight.content, sight.hash, sight.mtime_ns, self._settings, self._lexicon)
                 part.batch.append((taken, stamp))
                 part.bytes_waiting += len(sight.content)
             case Absent() | Blocked():
-                part.unseen.add(path)
+                part.doubted.add(path)
             case Elsewhere():
                 pass
 
     def _keep_name_only(self, part: _Part, path: NotePath) -> None:
         """A note that cannot be read is no more searched; links to it still lead to it."""
+        known = part.stamps.get(path)
+        if known == UNREAD:
+            return
         self._unreadable.add(path)
-        if path in part.stamps:
-            part.unseen.add(path)
-        if path in part.unseen_files:
-            part.unseen_files.discard(path)
-        else:
-            part.new_files.append(path)
+        if known is not None:
+            part.doubted.add(path)
+        part.new_files.append(path)
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -195,16 +222,20 @@ class Scan:
                     part.learned += 1
             for path in part.new_files:
                 rows.put_file(connection, path)
-        for taken, stamp in part.batch:
-            if taken.path not in touched:
-                part.stamps[taken.path] = stamp
+            for taken, stamp in part.batch:
+                if taken.path not in touched:
+                    part.stamps.put(taken.path, stamp)
+            for path in part.new_files:
+                part.stamps.put(path, UNREAD if path.is_note else ATTACHMENT)
         part.batch.clear()
         part.new_files.clear()
         part.bytes_waiting = 0
 
     def _drop_gone(self, part: _Part, look: Look) -> None:
-        gone = [path for path in sorted(part.unseen) if self._is_gone(part, path, look)]
-        files = sorted(part.unseen_files)
+        unmet = dict(self._unmet(part))
+        files = sorted(path for path, number in unmet.items() if number in (ATTACHMENT, UNREAD))
+        notes = part.doubted.union(unmet).difference(files)
+        gone = [path for path in sorted(notes) if path in self._unreadable or _is_gone(path, look)] + part.strays
         if not gone and not files:
             return
         with part.shelf.writing() as connection:
@@ -213,28 +244,27 @@ class Scan:
             for path in gone:
                 rows.drop(connection, path)
             rows.drop_files(connection, files)
-        for path in gone:
-            part.stamps.pop(path, None)
+            for path in (*gone, *files):
+                if path not in self._unreadable:
+                    part.stamps.drop(path)
         self._gone += len(gone)
 
-    def _is_gone(self, part: _Part, path: str, look: Look) -> bool:
-        if path in self._unreadable or self._part(path) is not part:
-            return True
-        checked = NotePath.parse(path)
-        if isinstance(checked, BadPath):
-            return True
-        try:
-            sight = look(checked)
-        except OSError:  # as a rule the folder cannot be entered: then nobody knows
-            return False
-        return isinstance(sight, (Absent, Blocked))
+    def _unmet(self, part: _Part) -> Iterator[tuple[str, int]]:
+        """What the shelf knows and the walk did not meet."""
+        for folder in list(part.stamps.folders):
+            missing = self._ended.get(folder)
+            if missing == ():
+                continue
+            for path, number in part.stamps.paths(folder, missing):
+                if path not in self._met:
+                    yield path, number
 
     def _finish(self, part: _Part) -> None:
         """Count the words anew where much has changed, and open a new index to questions."""
         with part.shelf.holding() as connection:
             kept = dict(connection.execute("SELECT path, reason FROM faults"))
         mine = {path: reason for path, reason in self._faults.items() if self._part(path) is part}
-        recount = part.fresh or part.learned >= max(200, len(part.stamps) // 20)
+        recount = part.fresh or part.learned >= max(200, part.stamps.notes // 20)
         if recount or kept != mine:
             with part.shelf.writing() as connection:
                 if part.fresh:
@@ -256,6 +286,18 @@ class Scan:
             with part.shelf.holding() as connection:
                 found += faults_of(connection)
         return tuple(found)
+
+
+def _is_gone(path: str, look: Look) -> bool:
+    """Whether nothing is left under a path that is to be searched; asked of the vault, past the walk."""
+    checked = NotePath.parse(path)
+    if isinstance(checked, BadPath):
+        return True
+    try:
+        sight = look(checked)
+    except OSError:  # as a rule the folder cannot be entered: then nobody knows
+        return False
+    return isinstance(sight, (Absent, Blocked))
 
 
 def faults_of(connection: apsw.Connection) -> list[Fault]:

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, overload
 
 from muninn.model.content import NotePath
-from muninn.model.listing import Entry, Fault
+from muninn.model.listing import Entry, Fault, Known, Same
 from muninn.model.rights import Globs
 from muninn.model.sight import Sight
 
 NO_LOGS: Final = Globs(())
 
-Walk = Callable[[], Iterator[Entry | Fault]]
-"""Every name of the vault, folder by folder. Raises VaultUnavailableError where the root is not there."""
+
+class Walk(Protocol):
+    """Every name of the vault, folder by folder. Raises VaultUnavailableError where the root is not there.
+
+    With ``known`` a walk may leave out what is as known, if it ends the folder with a ``Same``.
+    """
+
+    @overload
+    def __call__(self, *, known: None = None) -> Iterator[Entry | Fault]: ...
+    @overload
+    def __call__(self, *, known: Known) -> Iterator[Entry | Fault | Same]: ...
+
 
 Look = Callable[[NotePath], Sight]
 """One file. Raises OSError where it cannot be read, VaultUnavailableError where the root is not there."""

@@ -22,6 +22,7 @@ from muninn.model.errors import IndexBrokenError
 
 from .schema import TABLE_NAMES, connect, lay_out, mark
 from .settings import IndexSettings
+from .stamps import Stamps
 from .words import ALL
 
 _NOT_NOW: Final = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.ReadOnlyError, apsw.NoMemError)
@@ -59,7 +60,7 @@ class Shelf:
         self.file = file
         self.private = private
         self.lost = False
-        self.stamps: dict[str, int] | None = None
+        self.stamps: Stamps | None = None
         """What each note's file looked like when it was read last; filled by the first scan."""
         self._settings = settings
         self._mark = mark(settings)
@@ -246,7 +247,7 @@ class Shelf:
         self.lost = False
         self.scanned_ns = 0
         self._open_writer()
-        self.stamps = {}
+        self.stamps = Stamps()
 
     def _remove(self) -> None:
         for suffix in ("", *_SIDE_FILES):

@@ -39,6 +39,44 @@ def look(root: int, path: NotePath, twins: bool = False) -> Sight:
         os.close(folder.descriptor)
 
 
+def look_in(folder: Opened, path: NotePath, twins: bool = False) -> Sight:
+    """The same for a path whose folder is open already; it is left open."""
+    seams.at("vault.read", path)
+    return _look_in(folder, path, twins)
+
+
+def _look_in(folder: Opened, path: NotePath, twins: bool) -> Sight:
+    name = path.name
+    what = _kind_of(folder.descriptor, name)
+    if what is None:
+        other = _otherwise_spelled(folder.descriptor, name)
+        if other is None:
+            return _not_there(folder, path, twins)
+        name, what = other, _kind_of(folder.descriptor, other)
+    if what != "file":
+        return Absent(path) if what is None else Blocked(path, what)
+    try:
+        descriptor = os.open(name, _FILE, dir_fd=folder.descriptor)
+    except FileNotFoundError:
+        return Absent(path)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        return Blocked(path, "symbolic link")
+    try:
+        return _read(descriptor, path, f"{folder.stored}/{name}" if folder.stored else name)
+    finally:
+        os.close(descriptor)
+
+
+def _not_there(folder: Opened, path: NotePath, twins: bool) -> Absent | Elsewhere:
+    """Why a name is not in its folder: only under another case, only as a placeholder, or not at all."""
+    if twins and (twin := _twin(folder.descriptor, path.name)) is not None:
+        return Absent(path, f"{folder.stored}/{twin}" if folder.stored else twin)
+    placeholder = spelled(folder.descriptor, f".{path.name}.icloud") is not None
+    return Elsewhere(path) if placeholder else Absent(path)
+
+
 def open_folder(root: int, path: NotePath, twins: bool = False) -> Opened | Absent | Blocked:
     """Open the folder a path lies in, segment by segment, each no-follow."""
     descriptor = os.dup(root)
@@ -76,38 +114,17 @@ def _enter(folder: int, name: str, path: NotePath) -> int | Absent | Blocked:
 
 def spelled(folder: int, name: str) -> str | None:
     """How a name is spelled in a folder: as asked, or in another Unicode form; None where it is not there."""
-    if _is_there(folder, name):
-        return name
+    return name if _is_there(folder, name) else _otherwise_spelled(folder, name)
+
+
+def _otherwise_spelled(folder: int, name: str) -> str | None:
+    """A name of the folder that is this one in another Unicode form."""
     if name.isascii():
         return None
     decomposed = unicodedata.normalize("NFD", name)
     if _is_there(folder, decomposed):
         return decomposed
     return next((found for found in os.listdir(folder) if unicodedata.normalize("NFC", found) == name), None)
-
-
-def _look_in(folder: Opened, path: NotePath, twins: bool) -> Sight:
-    name = spelled(folder.descriptor, path.name)
-    if twins and name is None and (twin := _twin(folder.descriptor, path.name)) is not None:
-        return Absent(path, f"{folder.stored}/{twin}" if folder.stored else twin)
-    if name is None:
-        placeholder = spelled(folder.descriptor, f".{path.name}.icloud") is not None
-        return Elsewhere(path) if placeholder else Absent(path)
-    what = _kind_of(folder.descriptor, name)
-    if what != "file":
-        return Absent(path) if what is None else Blocked(path, what)
-    try:
-        descriptor = os.open(name, _FILE, dir_fd=folder.descriptor)
-    except FileNotFoundError:
-        return Absent(path)
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        return Blocked(path, "symbolic link")
-    try:
-        return _read(descriptor, path, f"{folder.stored}/{name}" if folder.stored else name)
-    finally:
-        os.close(descriptor)
 
 
 def _read(descriptor: int, path: NotePath, stored: str) -> Sight:
@@ -146,7 +163,11 @@ def _is_there(folder: int, name: str) -> bool:
 def _kind_of(folder: int, name: str) -> Literal["file", "folder", "symbolic link", "special file"] | None:
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
         return None
     if stat.S_ISREG(mode):
         return "file"

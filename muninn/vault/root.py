@@ -7,15 +7,16 @@ import os
 import re
 import secrets
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, overload
 
 from muninn.model import seams
 from muninn.model.change import Change
 from muninn.model.content import NotePath
 from muninn.model.errors import VaultUnavailableError
-from muninn.model.listing import Entry, Fault
+from muninn.model.listing import Entry, Fault, Known, Same
 from muninn.model.sight import Sight
 
 from . import apply as applying
@@ -41,6 +42,7 @@ class Vault:
         self.id: Final = vault_id
         self._known_mark: tuple[int, int, int] | None = None
         self._exchanges: bool | None = None
+        self._walked = threading.local()
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[int]:
@@ -64,6 +66,9 @@ class Vault:
 
         Raises VaultUnavailableError for the root, OSError for a file that is there but cannot be read.
         """
+        here: walking.Here | None = getattr(self._walked, "here", None)
+        if here is not None and here.opened is not None and here.shown == path.folder:
+            return looking.look_in(here.opened, path, twins)
         with self.opened() as root:
             return looking.look(root, path, twins)
 
@@ -72,14 +77,25 @@ class Vault:
         with self.opened() as root:
             return [looking.look(root, path, twins) for path in paths]
 
-    def walk(self, folder: str = "", depth: int | None = None) -> Iterator[Entry | Fault]:
+    @overload
+    def walk(self, folder: str = "", depth: int | None = None, *, known: None = None) -> Iterator[Entry | Fault]: ...
+    @overload
+    def walk(self, folder: str = "", depth: int | None = None, *, known: Known) -> Iterator[Entry | Fault | Same]: ...
+    def walk(
+        self, folder: str = "", depth: int | None = None, *, known: Known | None = None
+    ) -> Iterator[Entry | Fault | Same]:
         """Every folder, note and attachment below ``folder``, folder by folder, names only.
 
         ``depth`` 1 is the folder itself, None all of it. Links, special files and names that cannot be addressed
         come as faults; hidden and temporary files do not come at all. A missing folder gives nothing.
+        With ``known`` only what is not as known comes, and a ``Same`` at the end of each folder. During such a walk
+        a look of the same thread at a note of the folder it stands in goes through the folder that is open already.
         """
+        here = walking.Here()
+        if known is not None:
+            self._walked.here = here
         with self.opened() as root:
-            yield from walking.walk(root, folder, depth)
+            yield from walking.walk(root, folder, depth, known, here)
 
     def apply(self, change: Change, content: bytes | None, *, hold: bool = False) -> applying.Applied:
         """Bring one path from ``before`` to ``after``; the bytes of ``after`` come along, None for an archive.

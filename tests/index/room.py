@@ -11,7 +11,7 @@ from muninn.linking import LinksPage, links
 from muninn.model.content import BadPath, ContentHash, NotePath
 from muninn.model.errors import VaultUnavailableError
 from muninn.model.hits import Found
-from muninn.model.listing import Entry, Fault, Stamp
+from muninn.model.listing import Entry, Fault, Known, Stamp
 from muninn.model.refusal import Refusal
 from muninn.model.rights import Globs, Rights
 from muninn.model.sight import Absent, Blocked, Elsewhere, File, Sight
@@ -55,7 +55,7 @@ class Room:
         (self.root / path).unlink()
         return note_path(path)
 
-    def walk(self) -> Iterator[Entry | Fault]:
+    def walk(self, *, known: Known | None = None) -> Iterator[Entry | Fault]:
         if self.gone or not self.root.is_dir():
             raise VaultUnavailableError("the vault is not there")
         for folder, folders, names in os.walk(self.root):

@@ -198,7 +198,7 @@ def test_a_half_built_index_does_not_pass_for_a_whole_one(room: Room) -> None:
         room.put(f"a{number}.md", "quokka\n")
     degraded: list[bool] = []
 
-    def walk() -> object:
+    def walk(*, known: object) -> object:
         for entry in list(room.walk()):
             yield entry
             degraded.append(room.ask("quokka").degraded)

@@ -89,7 +89,7 @@ def test_a_vault_lost_half_way_drops_nothing(room: Room) -> None:
     room.put("z.md", "quokka\n")
     room.sweep()
 
-    def half() -> object:
+    def half(*, known: object) -> object:
         for number, entry in enumerate(Room.walk(room)):
             if number == 5:
                 raise VaultUnavailableError("gone")
@@ -103,7 +103,7 @@ def test_a_vault_lost_half_way_drops_nothing(room: Room) -> None:
 def test_what_the_walk_did_not_meet_is_looked_at_before_it_is_dropped(room: Room) -> None:
     room.put("a.md", "quokka\n")
     room.sweep()
-    swept = room.index.sweep(lambda: (entry for entry in room.walk() if entry.path != "a.md"), room.look)
+    swept = room.index.sweep(lambda **_: (entry for entry in room.walk() if entry.path != "a.md"), room.look)
     assert swept.gone == 0
     assert room.hits("quokka") == ["a.md"]
 
@@ -172,7 +172,7 @@ def test_a_note_written_and_nudged_while_a_scan_runs_is_neither_lost_nor_set_bac
     room.put("a.md", "old quokka\n")
     path = note_path("a.md")
 
-    def walk() -> object:
+    def walk(*, known: object) -> object:
         for entry in list(room.walk()):
             yield entry
             if entry.path == "a.md":
@@ -257,7 +257,7 @@ def test_a_whole_new_index_answers_and_the_old_one_answers_meanwhile(room: Room)
     room.sweep()
     during: list[bool] = []
 
-    def walk() -> object:
+    def walk(*, known: object) -> object:
         for entry in list(room.walk()):
             found = room.ask("quokka")
             during.append([hit.path for hit in found.hits] == ["a.md"] and not found.degraded)

@@ -7,7 +7,8 @@ import resource
 
 import pytest
 
-from muninn.model.listing import Entry, Fault
+from muninn.model.listing import ATTACHMENT, Entry, Fault, Known, Same
+from muninn.model.sight import File
 from tests.conftest import Room, path
 
 
@@ -122,3 +123,86 @@ def test_a_walk_left_early_closes_what_it_opened(room: Room) -> None:
         next(walk)
     walk.close()  # type: ignore[attr-defined]
     assert len(os.listdir("/dev/fd")) == before
+
+
+def numbers(room: Room) -> dict[str, dict[str, int]]:
+    """What a whole walk meets, by folder and name, as a later walk is told."""
+    found: dict[str, dict[str, int]] = {}
+    for entry in room.door.vault.walk():
+        if isinstance(entry, Entry) and entry.kind in ("note", "attachment"):
+            number = ATTACHMENT if entry.kind == "attachment" or entry.stamp is None else entry.stamp.number
+            found.setdefault(entry.path.folder, {})[entry.path.name] = number
+    return found
+
+
+def told(
+    room: Room, before: dict[str, dict[str, int]], since_ns: int = 1 << 63
+) -> tuple[set[str], dict[str, set[str]]]:
+    """The paths that a walk tells which knows what was before, and what it misses in each folder."""
+    paths: set[str] = set()
+    missing: dict[str, set[str]] = {}
+    for found in room.door.vault.walk(known=Known(lambda folder: before.get(folder, {}), since_ns, 1 << 63)):
+        if isinstance(found, Same):
+            missing[found.folder] = set(found.missing)
+        elif isinstance(found, Fault) or found.kind != "folder":
+            paths.add(found.path)
+    return paths, missing
+
+
+def test_a_walk_that_knows_tells_only_what_is_not_as_known(room: Room) -> None:
+    for name in ("a.md", "d/b.md", "d/c.md", "d/pic.png", "d/e/f.md"):
+        room.lay(name, b"x")
+    before = numbers(room)
+    assert told(room, before) == (set(), {"": set(), "d": set(), "d/e": set()})
+    room.lay("d/b.md", b"longer")
+    (room.root / "d/c.md").unlink()
+    room.lay("d/new.md", b"x")
+    room.lay("d/.hidden.md", b"x")
+    assert told(room, before) == ({"d/b.md", "d/new.md"}, {"": set(), "d": {"c.md"}, "d/e": set()})
+
+
+def test_a_walk_that_knows_tells_files_of_a_young_time_again(room: Room) -> None:
+    file = room.lay("a.md", b"x")
+    before = numbers(room)
+    changed = file.stat().st_ctime_ns
+    assert told(room, before, changed) == ({"a.md"}, {"": set()})
+    assert told(room, before, changed + 1) == (set(), {"": set()})
+
+
+def test_a_known_name_that_is_no_file_any_more_is_missing(room: Room) -> None:
+    for name in ("link.md", "pipe.md", "pipe.png", "folder.md", "cloud.md", "good.md"):
+        room.lay(name, b"x")
+    before = numbers(room)
+    for name in ("link.md", "pipe.md", "pipe.png", "folder.md", "cloud.md"):
+        (room.root / name).unlink()
+    (room.root / "link.md").symlink_to("good.md")
+    os.mkfifo(room.root / "pipe.md")
+    os.mkfifo(room.root / "pipe.png")
+    (room.root / "folder.md").mkdir()
+    room.lay(".cloud.md.icloud", b"x")
+    paths, missing = told(room, before)
+    assert paths == {"link.md", "pipe.md", "pipe.png", "cloud.md"}
+    assert missing[""] == {"link.md", "pipe.md", "pipe.png", "folder.md"}
+
+
+def test_a_name_in_another_unicode_form_is_told_and_not_missing(room: Room) -> None:
+    room.lay("e\u0301.md", b"x")
+    before = numbers(room)
+    assert before == {"": {"\u00e9.md": before[""]["\u00e9.md"]}}
+    assert told(room, before) == ({"\u00e9.md"}, {"": set()})
+
+
+def test_a_look_during_a_walk_goes_through_the_folder_it_has_open(room: Room) -> None:
+    room.lay("d/a.md", b"here")
+    vault = room.door.vault
+    seen = {}
+    walk = vault.walk(known=Known(lambda _: {}, 0, 0))
+    for found in walk:
+        if isinstance(found, Entry) and found.kind == "note":
+            (room.root / "d").rename(room.root / "moved")
+            room.lay("d/a.md", b"another")
+            seen[found.path] = vault.look(found.path)
+    assert [sight.content for sight in seen.values() if isinstance(sight, File)] == [b"here"]
+    sight = vault.look(path("d/a.md"))
+    assert isinstance(sight, File)
+    assert sight.content == b"another"
