@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import apsw
@@ -18,11 +19,30 @@ from .records import Entry, PlanState, Terms, basis_from, body_of, event_id, rea
 Ended = Literal["committed", "superseded", "refused"]
 
 
-def keep(
-    writer: apsw.Connection, terms: Terms, changes: Sequence[Change], contents: Mapping[ContentHash, bytes]
-) -> Entry:
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A plan that is to be kept: its terms, its changes in their order, and the bytes it needs by their hash."""
+
+    terms: Terms
+    changes: Sequence[Change]
+    contents: Mapping[ContentHash, bytes] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a plan ends. ``found`` are bytes that somebody else had put in the way; they are kept with the end."""
+
+    entry: Entry
+    state: Ended
+    landed: Sequence[NotePath]
+    at_start: bool = False
+    found: Mapping[ContentHash, bytes] = field(default_factory=dict, repr=False)
+
+
+def keep(writer: apsw.Connection, opening: Opening) -> Entry:
     """Keep a plan and all bytes it needs, in the transaction that is open."""
-    blobs.keep(writer, contents)
+    terms, changes = opening.terms, opening.changes
+    blobs.keep(writer, opening.contents)
     events, opened = counters(writer)
     seq, at = append(writer, "plan", terms.client, body_of(terms), changes, (events, opened + 1))
     writer.execute("INSERT INTO pendings VALUES (?, ?)", (terms.pending_id, seq))
@@ -31,23 +51,22 @@ def keep(
     return Entry(seq, at, terms, tuple(changes), "pending", (), None, False)
 
 
-def end(
-    writer: apsw.Connection,
-    entry: Entry,
-    state: Ended,
-    landed: Sequence[NotePath],
-    at_start: bool,
-    found: Mapping[ContentHash, bytes],
-) -> str | None:
+def end(writer: apsw.Connection, ending: Ending) -> str | None:
     """End a plan with a row of its own, in the transaction that is open. Gives the event's id, where it is one."""
-    blobs.keep(writer, found)
+    entry, landed = ending.entry, ending.landed
+    blobs.keep(writer, ending.found)
     events, opened = counters(writer)
-    is_event = bool(landed) and state != "refused"
-    body: dict[str, Any] = {"plan": entry.seq, "state": state, "landed": list(landed), "at_start": at_start}
-    if found:
-        body["kept"] = sorted(found)
+    is_event = bool(landed) and ending.state != "refused"
+    body: dict[str, Any] = {
+        "plan": entry.seq,
+        "state": ending.state,
+        "landed": list(landed),
+        "at_start": ending.at_start,
+    }
+    if ending.found:
+        body["kept"] = sorted(ending.found)
     seq, _ = append(writer, "end", entry.terms.client, body, (), (events + is_event, opened - 1))
-    writer.execute("INSERT INTO ends VALUES (?, ?, ?)", (entry.seq, seq, int(at_start)))
+    writer.execute("INSERT INTO ends VALUES (?, ?, ?)", (entry.seq, seq, int(ending.at_start)))
     return event_id(writer, seq) if is_event else None
 
 

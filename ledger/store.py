@@ -21,7 +21,7 @@ from .append import append, counters
 from .claims import Claims
 from .file import File
 from .migrations import MIGRATIONS, VERSION, Migration
-from .plans import Ended
+from .plans import Ended, Ending, Opening
 from .purge import Purged
 from .records import Entry, Event, Terms, Tip, event_id, read_body
 
@@ -97,11 +97,15 @@ class Ledger:
     # --- a plan -----------------------------------------------------------------------------------
 
     def open_entry(self, terms: Terms, changes: Sequence[Change], contents: Mapping[ContentHash, bytes]) -> Entry:
-        """Keep a plan and all bytes it needs, durably, before the first file is touched."""
+        """Keep one plan: ``open_together`` for a write that is alone."""
+        return self.open_together([Opening(terms, changes, contents)])[0]
+
+    def open_together(self, openings: Sequence[Opening]) -> list[Entry]:
+        """Keep plans and all bytes they need, durably and all or none, before the first file is touched."""
         with self._file.transaction("keep the plan") as writer:
-            entry = plans.keep(writer, terms, changes, contents)
+            entries = [plans.keep(writer, opening) for opening in openings]
             seams.at("ledger.commit")
-        return entry
+        return entries
 
     def settle(
         self,
@@ -112,14 +116,15 @@ class Ledger:
         at_start: bool = False,
         found: Mapping[ContentHash, bytes] | None = None,
     ) -> str | None:
-        """End a plan with a row of its own. Gives the event's id, None where nothing landed.
+        """End one plan: ``settle_together`` for a write that is alone."""
+        return self.settle_together([Ending(entry, state, landed, at_start, found or {})])[0]
 
-        ``found`` are bytes that somebody else had put in the way; they are kept in the same transaction.
-        """
+    def settle_together(self, endings: Sequence[Ending]) -> list[str | None]:
+        """End plans with a row each, all or none. Gives the events' ids in this order, None where nothing landed."""
         with self._file.transaction("end the plan") as writer:
-            event = plans.end(writer, entry, state, landed, at_start, found or {})
+            events = [plans.end(writer, ending) for ending in endings]
             seams.at("ledger.settle")
-        return event
+        return events
 
     def entry(self, pending_id: str) -> Entry | None:
         """The plan with this id, in its present state."""

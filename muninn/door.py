@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from index import Index
 from ledger import Ledger
 from muninn.contract import Contract
 from muninn.model.content import NotePath
+from muninn.turns import Line
 from muninn.vault import Aside, Vault
 
 
@@ -70,3 +72,5 @@ class Door:
     today: Callable[[], str] = today
     coverage: Coverage = field(default_factory=Coverage)
     held: Holding = field(default_factory=Holding)
+    line: Line[Any] = field(default_factory=Line)
+    """Where writes wait for their turn."""

@@ -88,13 +88,13 @@ def record(door: Door, paths: Iterable[NotePath]) -> int:
 def record_locked(door: Door, paths: Iterable[NotePath]) -> int:
     """The same under a write lock that is held already: no plan is being played meanwhile."""
     begun = door.ledger.has_begun()
-    own = {change.path: change.after for entry in door.ledger.open_entries() for change in entry.changes}
+    own = {(change.path, change.after) for entry in door.ledger.open_entries() for change in entry.changes}
     changes: list[Change] = []
     contents: dict[ContentHash, bytes] = {}
     for path in paths:
         change = _change(door, path, begun, contents)
         # What a pending plan has landed is our own, although its event is still to come.
-        if change is not None and change.after != own.get(path):
+        if change is not None and (path, change.after) not in own:
             changes.append(change)
     if changes:
         door.ledger.witness(changes, contents)

@@ -232,14 +232,14 @@ def test_a_page_that_changes_in_the_instant_stops_the_note_as_well(paged: Room) 
     note = note_text()
     write(paged, "d/a.md", note)
     file = paged.root / "d/index.md"
-    honest = paged.door.ledger.open_entry
+    honest = paged.door.ledger.open_together
 
     def overtaken(*values: object, **more: object) -> object:
         entry = honest(*values, **more)  # type: ignore[arg-type]
         file.write_bytes(b"theirs\n")
         return entry
 
-    paged.door.ledger.open_entry = overtaken  # type: ignore[method-assign, assignment]
+    paged.door.ledger.open_together = overtaken  # type: ignore[method-assign, assignment]
     outcome = write(paged, "d/b.md", note)
     assert isinstance(outcome, Refusal)
     assert outcome.code is Code.CONFLICT

@@ -443,14 +443,14 @@ def test_bytes_of_two_outsiders_survive_an_archive(room: Room, monkeypatch: pyte
 
 def test_every_file_is_looked_at_before_the_first_is_touched(paged: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare(paged, "create")
-    honest = paged.door.ledger.open_entry
+    honest = paged.door.ledger.open_together
 
     def overtaken(*values: Any) -> Any:
         entry = honest(*values)
         paged.lay(PAGE, FOREIGN)
         return entry
 
-    monkeypatch.setattr(paged.door.ledger, "open_entry", overtaken)
+    monkeypatch.setattr(paged.door.ledger, "open_together", overtaken)
     touched: list[str] = []
     seams.arm(lambda point, where: touched.append(point) if point in TOUCHING else None)
     assert isinstance(commit(paged, draft("create")), Refusal)
@@ -721,6 +721,6 @@ def test_a_commit_whose_flush_fails_is_pending_because_it_may_yet_land(
     def doubtful(*_: Any, **__: Any) -> Any:
         raise LedgerInDoubtError("the disk reports an error")
 
-    monkeypatch.setattr(room.door.ledger, "open_entry", doubtful)
+    monkeypatch.setattr(room.door.ledger, "open_together", doubtful)
     assert isinstance(commit(room, draft("create")), Pending)
     assert room.bytes_of(NOTE) is None

@@ -23,11 +23,11 @@ Steps = dict[str, list[float]]
 
 _STEPS: Final = (
     ("look and judge", "", "judge"),
-    ("keep the plan (ledger, durable)", "ledger", "open_entry"),
+    ("keep the plan (ledger, durable)", "ledger", "open_together"),
     ("look again, and read back", "vault", "look_at"),
     ("note and page (temp, sync, exchange)", "vault", "apply"),
     ("sync of the folder", "vault", "flush"),
-    ("end the plan (ledger, durable)", "ledger", "settle"),
+    ("end the plan (ledger, durable)", "ledger", "settle_together"),
     ("index row", "index", "nudge"),
 )
 

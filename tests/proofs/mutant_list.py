@@ -26,9 +26,12 @@ class Mutant:
 
 _WRITING = "tests/test_writing.py::"
 _SHORT = "tests/test_proofs_short.py::"
+_GROUP = "tests/test_grouping.py::"
 _APPLY = "muninn/vault/apply.py"
 _TEMPS = "muninn/vault/temps.py"
-_PLAY = "muninn/writing.py"
+_COMMIT = "muninn/writing.py"
+_PLAY = "muninn/playing.py"
+_AHEAD = "muninn/seeing.py"
 _OUTSIDER = (_WRITING + "test_an_outsider_in_the_instant_of_the_exchange_wins",)
 
 MUTANTS: Final = (
@@ -51,17 +54,8 @@ MUTANTS: Final = (
     Mutant(
         "the plan is ended before it is carried out",
         (
-            Edit(
-                _PLAY,
-                "        for number, change in enumerate(entry.changes):\n",
-                '        event = door.ledger.settle(entry, "committed", [c.path for c in entry.changes])\n'
-                "        for number, change in enumerate(entry.changes):\n",
-            ),
-            Edit(
-                _PLAY,
-                "        return _settle(door, entry, progress)\n",
-                "        return Played('committed', (), event)\n",
-            ),
+            Edit(_PLAY, "    _look(run)\n    for", "    _look(run)\n    early = _settle(run)\n    for"),
+            Edit(_PLAY, "    return _settle(run)\n", "    return early\n"),
         ),
         (_WRITING + "test_a_step_that_fails_after_the_note_is_pending_and_recovered_once",),
     ),
@@ -125,20 +119,24 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a repeated request is carried out again",
-        (Edit(_PLAY, "    if request is None or rights.client is None:\n        return None\n", "    return None\n"),),
+        (
+            Edit(
+                _COMMIT, "    if request is None or rights.client is None:\n        return None\n", "    return None\n"
+            ),
+        ),
         (_WRITING + "test_a_repeated_request_is_replayed",),
     ),
     Mutant(
         "recover rebases",
         (
-            Edit(_PLAY, "        if strangers:\n", "        if False:\n"),
+            Edit(_PLAY, "    if strangers:\n", "    if False:\n"),
             Edit(_APPLY, "    if came_out == change.before or spelled(folder, temp) is None:", "    if True:"),
         ),
         (_WRITING + "test_an_outsider_in_between_supersedes_and_keeps_his_bytes",),
     ),
     Mutant(
         "files are looked at one by one",
-        (Edit(_PLAY, "        if strangers:\n", "        if False:\n"),),
+        (Edit(_PLAY, "    if strangers:\n", "    if False:\n"),),
         (_WRITING + "test_every_file_is_looked_at_before_the_first_is_touched",),
     ),
     Mutant(
@@ -151,9 +149,10 @@ MUTANTS: Final = (
         (
             Edit(
                 _PLAY,
-                "        for number, change in enumerate(entry.changes):\n",
-                "        for number, change in reversed(list(enumerate(entry.changes))):\n",
+                "    for number_of_change, change in enumerate(course.entry.changes):\n",
+                "    for number_of_change, change in reversed(list(enumerate(course.entry.changes))):\n",
             ),
+            Edit(_PLAY, "        if number_of_change > 0:\n", "        if number_of_change == 0:\n"),
         ),
         (_WRITING + "test_a_step_that_fails_before_the_note_refuses_and_changes_nothing",),
     ),
@@ -197,13 +196,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "unknown bytes of a temp file are swept",
-        (Edit(_PLAY, "        door.ledger.keep_found({digest: unknown", "        dict({digest: unknown"),),
+        (Edit(_COMMIT, "        door.ledger.keep_found({digest: unknown", "        dict({digest: unknown"),),
         (_WRITING + "test_a_start_keeps_unknown_bytes_of_a_temp_file_before_it_goes",),
     ),
     Mutant(
         "a settled plan is played again",
         (
-            Edit(_PLAY, '        if entry.state != "pending":\n            return entry\n', ""),
+            Edit(_COMMIT, '        if entry.state != "pending":\n            return entry\n', ""),
             # The table would refuse a second end by itself.
             Edit("ledger/schema.sql", "    plan     INTEGER PRIMARY KEY REFERENCES", "    plan     INTEGER REFERENCES"),
         ),
@@ -213,11 +212,71 @@ MUTANTS: Final = (
         "what a crash left is not played",
         (
             Edit(
-                _PLAY,
-                "            play(door, entry, door.ledger.content, resumed=True, at_start=True)\n",
-                "            pass\n",
+                _COMMIT,
+                "        playing.play(door, left, door.ledger.content, resumed=True, at_start=True)\n",
+                "        pass\n",
             ),
         ),
         (_SHORT + "test_a_fault_at_a_point_loses_nothing",),
+    ),
+    Mutant(
+        "a call is judged beside a plan that it meets",
+        (Edit(_COMMIT, "    if ahead.meets(draft, page, rights.client, request):\n", "    if False:\n"),),
+        (
+            _GROUP + "test_the_same_request_twice_is_done_once",
+            _GROUP + "test_of_many_on_one_hash_the_first_in_line_wins",
+        ),
+    ),
+    Mutant(
+        "twins are made in one turn",
+        (Edit(_AHEAD, "self._spelled.get(same_name(way), way) != way or ", ""),),
+        (_GROUP + "test_names_that_exclude_each_other_are_judged_one_after_the_other",),
+    ),
+    Mutant(
+        "a page is made beside a plan that changes what it lists",
+        (Edit(_AHEAD, " or draft.path.folder in self._closed:", ":"),),
+        (_GROUP + "test_a_page_that_is_made_does_not_list_what_is_archived_with_it",),
+    ),
+    Mutant(
+        "who builds on a plan that stopped is refused with it",
+        (Edit(_COMMIT, "        if played.leaned:\n", "        if False:\n"),),
+        (_GROUP + "test_one_that_fails_fails_alone",),
+    ),
+    Mutant(
+        "what breaks for one draft stops the others",
+        (Edit(_COMMIT, "            self.came = error\n", "            raise\n"),),
+        (_GROUP + "test_a_note_that_cannot_be_read_stops_its_own_caller_only",),
+    ),
+    Mutant(
+        "a page that has come past a plan is a stranger to it",
+        (Edit(_PLAY, "(now != change.before and run.passed(number, change))", "False"),),
+        (_GROUP + "test_after_a_death_a_start_finishes_all_that_was_kept",),
+    ),
+    Mutant(
+        "a plan is recovered without those it builds on",
+        (
+            Edit(
+                _COMMIT,
+                "playing.connected(door.ledger.open_entries(), [change.path for change in entry.changes])",
+                "[]",
+            ),
+        ),
+        (_GROUP + "test_a_page_that_cannot_be_written_leaves_all_pending_and_any_recovery_finishes_them",),
+    ),
+    Mutant(
+        "a folder that cannot be flushed is passed over",
+        (Edit(_PLAY, "                course.leave_open(failed[path.folder])\n", "                pass\n"),),
+        (_WRITING + "test_a_step_that_fails_after_the_note_is_pending_and_recovered_once",),
+    ),
+    Mutant(
+        "plans that go together are kept one by one",
+        (
+            Edit(
+                _COMMIT,
+                "        entries = door.ledger.open_together(openings)\n",
+                "        entries = [door.ledger.open_together([one])[0] for one in openings]\n",
+            ),
+        ),
+        (_GROUP + "test_writes_of_one_folder_share_transactions_page_and_flush",),
     ),
 )
