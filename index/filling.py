@@ -11,7 +11,6 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Final
 
 import apsw
@@ -40,7 +39,7 @@ _REST: Final = 1.0
 _DESCRIPTION_CHARS: Final = 300
 
 
-def keep_filled(semantic: Semantic, index: Index, look: Look, cache: Path, stop: threading.Event) -> None:
+def keep_filled(semantic: Semantic, index: Index, look: Look, stop: threading.Event) -> None:
     """The body of a thread: fill, wait, fill again, until ``stop``. What fails is said once and tried again."""
     trouble = ""
     filler: Filler | None = None
@@ -48,7 +47,7 @@ def keep_filled(semantic: Semantic, index: Index, look: Look, cache: Path, stop:
         try:
             if semantic.worker.wait_ready(1.0):
                 if filler is None:
-                    filler = Filler(semantic, index, look, cache, semantic.worker.thing())
+                    filler = Filler(semantic, index, look, semantic.worker.thing())
                 filler.fill(stop)
                 trouble = ""
         except (VaultUnavailableError, IndexBrokenError):
@@ -57,35 +56,33 @@ def keep_filled(semantic: Semantic, index: Index, look: Look, cache: Path, stop:
             if trouble != type(error).__name__:
                 trouble = type(error).__name__
                 _log.warning("vectors cannot be made (%s); it will be tried again", trouble)
-            _throw_away(filler, semantic, cache, damaged=isinstance(error, (apsw.CorruptError, apsw.NotADBError)))
+            _throw_away(filler, semantic, damaged=isinstance(error, (apsw.CorruptError, apsw.NotADBError)))
             filler = None
         stop.wait(EVERY_S)
     if filler is not None:
         filler.close()
 
 
-def _throw_away(filler: Filler | None, semantic: Semantic, cache: Path, *, damaged: bool) -> None:
+def _throw_away(filler: Filler | None, semantic: Semantic, *, damaged: bool) -> None:
     if filler is not None:
         with contextlib.suppress(apsw.Error):
             filler.close()
     if damaged:
         semantic.snapshot = Snapshot()
         with contextlib.suppress(OSError):
-            (cache / FILE).unlink(missing_ok=True)
+            (semantic.cache / FILE).unlink(missing_ok=True)
 
 
 class Filler:
     """Brings the vectors up to the vault. Used by one thread."""
 
-    def __init__(
-        self, semantic: Semantic, index: Index, look: Look, cache: Path, encoder: Encoder, rest: float = _REST
-    ) -> None:
+    def __init__(self, semantic: Semantic, index: Index, look: Look, encoder: Encoder, rest: float = _REST) -> None:
         self._semantic = semantic
         self._index = index
         self._look = look
         self._encoder = encoder
         self._rest = rest
-        self._vectors = Vectors(cache, encoder.key, encoder.size)
+        self._vectors = Vectors(semantic.cache, encoder.key, encoder.size)
         self._shown = 0.0
         self._dirty = True
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from muninn.model.content import NotePath
@@ -55,10 +56,17 @@ class Snapshot:
 
 
 class Semantic:
-    """The encoder and the vectors, as a search asks them. ``snapshot`` is set by whoever fills."""
+    """The encoder and the vectors, as a search asks them. ``snapshot`` is set by whoever fills, into ``cache``."""
 
-    def __init__(self, worker: Worker[Encoder], budget_s: float = BUDGET_S, least_share: float = LEAST_SHARE) -> None:
+    def __init__(
+        self,
+        worker: Worker[Encoder],
+        cache: Path,
+        budget_s: float = BUDGET_S,
+        least_share: float = LEAST_SHARE,
+    ) -> None:
         self.worker = worker
+        self.cache = cache
         self.snapshot = Snapshot()
         self.filled = threading.Event()
         self._budget_s = budget_s

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from index import keep_fresh, watch
+from index.filling import keep_filled
 from ledger import Ledger
 from muninn.auth import Gate, Rates
 from muninn.clients import Register
@@ -122,14 +123,20 @@ class _Freshness:
             threading.Thread(target=_look_through, args=(door.ledger, self._stop), name="verify"),
             threading.Thread(target=watch, args=(door.vault.root, self._kick, self._stop), name="watch", daemon=True),
         ]
+        if door.models.semantic is not None:
+            filling = (door.models.semantic, door.index, door.vault.look, self._stop)
+            self._threads.append(threading.Thread(target=keep_filled, args=filling, name="vectors", daemon=True))
+        self._models = door.models
 
     def start(self) -> None:
+        self._models.start()
         for thread in self._threads:
             thread.start()
 
     def end(self) -> None:
         self._stop.set()
         self._kick.set()
+        self._models.close()
         for thread in self._threads:
             thread.join(timeout=10)
 

@@ -14,6 +14,7 @@ from muninn.door import Door
 from muninn.indexes import index_of, vault_root
 from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
 from muninn.settings import Places, Settings
+from muninn.thinking import models_of
 from muninn.vault import MARK, Vault, adopt
 
 log = logging.getLogger("muninn.opening")
@@ -40,7 +41,8 @@ def for_serving(settings: Settings) -> Door:
             if was_served:
                 log.warning("this home has a new ledger, but the vault was served before: its history is elsewhere")
         ledger.name_key(checkpoint.public_of(checkpoint.open_key(settings.places.ledger_key)))
-    return Door(settings.places.home, vault, ledger, index_of(settings), settings.contract())
+    models = models_of(settings)
+    return Door(settings.places.home, vault, ledger, index_of(settings), settings.contract(), models=models)
 
 
 def _glanced_at(places: Places) -> Ledger:

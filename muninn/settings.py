@@ -95,6 +95,15 @@ SETTINGS: Final = (
     Setting("logs", [], "globs of daily logs, which count half in a search", _is_texts, "a list of globs"),
     Setting("rate_per_s", 200, "calls a second one client may make; 0 for no limit", _is_count, "a whole number"),
     Setting("rate_burst", 400, "calls a client may make at once above that rate", _is_count, "a whole number"),
+    Setting("search.hybrid", True, "use vectors beside words, once an encoder was added", _is_switch, "true or false"),
+    Setting("search.rerank", True, "let a reranker order close calls, once there is one", _is_switch, "true or false"),
+    Setting("rerank.url", None, "an endpoint that orders close calls, in place of a model here", _is_text, "a URL"),
+    Setting("rerank.model", None, "the name of the model to ask that endpoint for", _is_text, "a name"),
+    Setting("rerank.token_file", None, "a file of mode 0600 with the endpoint's token", _is_text, "a path"),
+    Setting(
+        "rerank.allow_plain", False, "allow http to another machine: texts travel in clear", _is_switch, "true or false"
+    ),
+    Setting("rerank.budget_ms", 1500, "how long a search waits for a reranker, in ms", _is_count, "a whole number"),
     Setting("contract.types", [], "the only values of `type`; empty for any", _is_texts, "a list of words"),
     Setting("contract.statuses", [], "the only values of `status`; empty for any", _is_texts, "a list of words"),
     Setting("contract.tags_min", 2, "how many tags a note needs", _is_count, "a whole number"),
@@ -134,6 +143,10 @@ class Settings:
 
     places: Places
     values: Mapping[str, Any]
+    rerank_token: str | None = field(default=None, repr=False)
+    """The token of the reranker's endpoint, where the environment holds it."""
+    test_reranker: Path | None = None
+    """The file in which the test build's reranker writes down what it is handed."""
 
     def contract(self) -> Contract:
         """The contract with the owner's rules."""
@@ -168,7 +181,8 @@ def load(environment: Mapping[str, str], vault: str | None, home: str | None, ca
     cache_path = _place(cache or environment.get("MUNINN_CACHE") or values["cache"] or _default_cache(vault_path))
     places = Places(vault_path, home_path, cache_path)
     _refuse_nesting(places)
-    return Settings(places, values)
+    tested = environment.get("MUNINN_TEST_RERANKER") if environment.get("MUNINN_TEST") == "1" else None
+    return Settings(places, values, environment.get("MUNINN_RERANK_TOKEN") or None, Path(tested) if tested else None)
 
 
 def _platform_folder(kind: Literal["data", "cache"]) -> str:

@@ -17,6 +17,7 @@ _COMMANDS: Final = {
     "history": ("look", "show who changed a path"),
     "undo": ("undo", "take back what a client, or somebody around the door, did"),
     "index": ("index", "rebuild, scan, or show the index"),
+    "model": ("model", "add a model for vectors or close calls, or show what is there"),
     "ledger": ("ledger", "verify, show or export the ledger"),
     "demo": ("demo", "show the whole workflow on a sample vault"),
     "start": ("start", "make a first client, say how to connect, and serve"),

@@ -76,15 +76,15 @@ def reranking(model: Reranker, budget_s: float = 5.0) -> Iterator[Models]:
         worker.close()
 
 
-def semantic_of(encoder: HashingEncoder, budget_s: float = 5.0) -> Semantic:
+def semantic_of(encoder: HashingEncoder, cache: Path, budget_s: float = 5.0) -> Semantic:
     """Semantics with a loaded encoder and no vectors yet."""
-    semantic = Semantic(Worker("encoder", lambda: encoder), budget_s)
+    semantic = Semantic(Worker("encoder", lambda: encoder), cache, budget_s)
     assert semantic.worker.wait_ready(5)
     return semantic
 
 
-def fill(semantic: Semantic, room: Room, encoder: HashingEncoder, cache: Path | None = None) -> None:
+def fill(semantic: Semantic, room: Room, encoder: HashingEncoder) -> None:
     """Make every vector that is missing, at once."""
-    filler = Filler(semantic, room.index, room.look, cache or room.cache, encoder, rest=0.0)
+    filler = Filler(semantic, room.index, room.look, encoder, rest=0.0)
     filler.fill(threading.Event())
     filler.close()
