@@ -1,10 +1,13 @@
 """Which file a written link leads to, as Obsidian finds it, and which written links lead to a file.
 
-A link names a file by its last segment; of all files of that name the one is taken whose path ends in what was
-written: the shortest path first, then the link's own folder, then the alphabet. Whatever the client may not see is not
-among the files, so a link to it leads nowhere, or to the next best one.
+A link names a file by its last segment; of all files of that name those fit whose path ends in what was written. Where
+several fit, the path that was written whole goes first, then files in or below the note's own folder, then the others;
+among these the shortest path, then the alphabet. Whatever the client may not see is not among the files, so a link to
+it leads nowhere, or to the next best one.
 
-Source: Obsidian, "Internal links" and "Aliases" (https://help.obsidian.md/links), and what it does for ambiguous names.
+Source: Obsidian, "Internal links" and "Aliases" (https://help.obsidian.md/links); for names that several files bear,
+what the app does: probes of Obsidian 1.13.6 by its command line, and descriptions of its ``getLinkpathDest``, agree on
+the order above.
 """
 
 from __future__ import annotations
@@ -46,8 +49,16 @@ class Names(Protocol):
         """Links whose target ends in this name."""
 
 
-def resolve(names: Names, target: str, kind: str, source: str, sees: Callable[[str], bool]) -> str | None:
-    """The path a written link leads to; None where there is no such file for this client."""
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Where a written link leads, and the other files that its name would fit as well, in the order of preference."""
+
+    path: str
+    others: tuple[str, ...] = ()
+
+
+def resolve(names: Names, target: str, kind: str, source: str, sees: Callable[[str], bool]) -> Reached | None:
+    """The file a written link leads to; None where there is no such file for this client."""
     folder = source.rpartition("/")[0]
     if kind == "wikilink" or (kind == "embed" and "%" not in target):
         found = _by_wikilink(names, target, folder, sees)
@@ -68,12 +79,13 @@ def backlinks(names: Names, path: str, sees: Callable[[str], bool]) -> Iterator[
                 continue
             place = (link.target, link.kind, link.source.rpartition("/")[0])
             if place not in leads:
-                leads[place] = resolve(names, link.target, link.kind, link.source, sees) == path
+                reached = resolve(names, link.target, link.kind, link.source, sees)
+                leads[place] = reached is not None and reached.path == path
             if leads[place]:
                 yield link
 
 
-def _by_wikilink(names: Names, target: str, folder: str, sees: Callable[[str], bool]) -> str | None:
+def _by_wikilink(names: Names, target: str, folder: str, sees: Callable[[str], bool]) -> Reached | None:
     """By the end of the path; then, for a bare name, by alias."""
     if target.startswith(("./", "../")) or target in (".", ".."):
         return _exact(names, _joined(folder, target), sees)
@@ -81,10 +93,12 @@ def _by_wikilink(names: Names, target: str, folder: str, sees: Callable[[str], b
     suffix = wanted.removesuffix(".md")
     key = name_key(last_segment(target, "", "wikilink"))
     fits = [path for path in names.files(key) if _ends_in(same_name(path), wanted, suffix) and sees(path)]
-    if fits:
-        return min(fits, key=lambda path: _rank(path, wanted, suffix, folder))
-    named = [path for path in names.aliased(same_name(target)) if sees(path)]
-    return min(named, key=lambda path: (path.count("/"), path.rpartition("/")[0] != folder, path), default=None)
+    whole = next((path for path in sorted(fits) if same_name(path) in (wanted, suffix + ".md")), None)
+    if target.startswith("/") or (whole is not None and "/" in target):
+        return None if whole is None else Reached(whole)
+    fits = fits or [path for path in names.aliased(same_name(target)) if sees(path)]
+    ranked = sorted(fits, key=lambda path: (path != whole, *_rank(path, folder)))
+    return Reached(ranked[0], tuple(ranked[1:])) if ranked else None
 
 
 def _ends_in(path: str, wanted: str, suffix: str) -> bool:
@@ -92,12 +106,13 @@ def _ends_in(path: str, wanted: str, suffix: str) -> bool:
     return any(path == form or path.endswith("/" + form) for form in (wanted, suffix + ".md"))
 
 
-def _rank(path: str, wanted: str, suffix: str, folder: str) -> tuple[bool, int, bool, str]:
-    exact = same_name(path) in (wanted, suffix + ".md") and "/" in wanted
-    return not exact, path.count("/"), path.rpartition("/")[0] != folder, path
+def _rank(path: str, folder: str) -> tuple[bool, int, str]:
+    """In or below the note's folder first; everything is below the root."""
+    near = not folder or path.startswith(folder + "/")
+    return not near, len(path), path
 
 
-def _by_address(names: Names, target: str, folder: str, sees: Callable[[str], bool]) -> str | None:
+def _by_address(names: Names, target: str, folder: str, sees: Callable[[str], bool]) -> Reached | None:
     """A Markdown address: from the note's own folder, then from the root."""
     target = unquote(target).partition("?")[0]
     places = [target.strip("/")] if target.startswith("/") else [_joined(folder, target), target]
@@ -109,7 +124,7 @@ def _by_address(names: Names, target: str, folder: str, sees: Callable[[str], bo
     return None
 
 
-def _exact(names: Names, place: str | None, sees: Callable[[str], bool]) -> str | None:
+def _exact(names: Names, place: str | None, sees: Callable[[str], bool]) -> Reached | None:
     """The file at a path, ``.md`` left out or not; for a folder, its page."""
     if place is None:
         return None
@@ -117,12 +132,12 @@ def _exact(names: Names, place: str | None, sees: Callable[[str], bool]) -> str 
     for form in (folded, folded + ".md"):
         for path in sorted(names.files(name_key(form.rpartition("/")[2]))):
             if same_name(path) == form and sees(path):
-                return path
+                return Reached(path)
     for page in _FOLDER_PAGES:
         inside = f"{folded}/{page}.md" if folded else f"{page}.md"
         for path in sorted(names.files(page)):
             if same_name(path) == inside and sees(path):
-                return path
+                return Reached(path)
     return None
 
 

@@ -6,10 +6,11 @@ links are read from the file as it stands now; other notes' links come from the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from index import Index, Look, Walk
-from index.names import Names, backlinks, resolve
+from index.names import Names, Reached, backlinks, resolve
 from index.namescan import FileNames
 from muninn.model.answer import Backlink, Broken, Outgoing, Totals
 from muninn.model.content import NotePath
@@ -21,15 +22,26 @@ from muninn.model.sight import File
 
 
 @dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """A target as written that several files fit: the one that is taken, and the others."""
+
+    target: str
+    taken: str
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LinksPage:
-    """Up to a page of each list. ``next_offset`` is None where all of them end here; ``degraded`` says that the files
-    were read in place of the index, ``whole`` that all of them could be."""
+    """Up to a page of each list. ``next_offset`` is None where all of them end here; ``ambiguous`` are targets of this
+    page's outgoing links that several files fit; ``degraded`` says that the files were read in place of the index,
+    ``whole`` that all of them could be."""
 
     outgoing: tuple[Outgoing, ...]
     backlinks: tuple[Backlink, ...]
     broken: tuple[Broken, ...]
     totals: Totals
     next_offset: int | None
+    ambiguous: tuple[Ambiguous, ...] = ()
     degraded: bool = False
     whole: bool = True
 
@@ -58,27 +70,36 @@ def links(
 def _page(names: Names, written: list[Link], path: NotePath, rights: Rights, offset: int, page: int) -> LinksPage:
     outgoing: list[Outgoing] = []
     broken: list[Broken] = []
-    found: dict[tuple[str, str], str | None] = {}
+    found: dict[tuple[str, str], Reached | None] = {}
     for link in written:
         form = (link.target, link.kind)
         if form not in found:
             found[form] = resolve(names, link.target, link.kind, path, rights.sees)
-        target = found[form]
-        if target is None:
+        reached = found[form]
+        if reached is None:
             broken.append(Broken(link.target, link.line))
         else:
-            outgoing.append(Outgoing(link.target, target, link.line, link.kind))
+            outgoing.append(Outgoing(link.target, reached.path, link.line, link.kind))
     back = {(link.source, link.line) for link in backlinks(names, path, rights.sees)}
     pointing = [Backlink(source, line) for source, line in sorted(back)]
     end = offset + page
     rest = max(len(outgoing), len(pointing), len(broken)) > end
+    shown = tuple(outgoing[offset:end])
     return LinksPage(
-        outgoing=tuple(outgoing[offset:end]),
+        outgoing=shown,
         backlinks=tuple(pointing[offset:end]),
         broken=tuple(broken[offset:end]),
         totals=Totals(len(outgoing), len(pointing), len(broken)),
         next_offset=end if rest else None,
+        ambiguous=tuple(dict.fromkeys(_ambiguous(shown, found))),
     )
+
+
+def _ambiguous(shown: tuple[Outgoing, ...], found: dict[tuple[str, str], Reached | None]) -> Iterator[Ambiguous]:
+    for target, kind in dict.fromkeys((link.target, link.kind) for link in shown):
+        reached = found[(target, kind)]
+        if reached is not None and reached.others:
+            yield Ambiguous(target, reached.path, reached.others)
 
 
 def _written(sight: File, folder_page: str | None) -> list[Link]:

@@ -18,6 +18,8 @@ from muninn.model.sight import Absent, Blocked, Elsewhere
 
 PLANS: Final = 100
 _PAGE: Final = 100
+_NAMED: Final = 5
+"""Of the names that several files fit, and of those files."""
 _DEGRADED: Final = Warn("degraded", "the index cannot answer; the files are scanned until it is made again")
 
 
@@ -51,8 +53,20 @@ def links(door: Door, rights: Rights, path: NotePath, position: int) -> Links | 
     if found is None:
         return refusals.not_found(path)
     following = cursors.make("links", {"path": path}, found.next_offset) if found.next_offset is not None else None
-    warnings = (_DEGRADED,) if found.degraded else ()
+    warnings = (*((_DEGRADED,) if found.degraded else ()), *_ambiguous(found.ambiguous))
     return Links(found.outgoing, found.backlinks, found.broken, found.totals, following, warnings)
+
+
+def _ambiguous(found: tuple[linking.Ambiguous, ...]) -> tuple[Warn, ...]:
+    """Which file was taken where several fit a name."""
+    if not found:
+        return ()
+    told = "; ".join(
+        f"{one.target[:200]} leads to {one.taken}, not {', '.join(one.others[:_NAMED])}" for one in found[:_NAMED]
+    )
+    paths = dict.fromkeys(path for one in found[:_NAMED] for path in (one.taken, *one.others[:_NAMED]))
+    rest = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return (Warn("ambiguous_links", f"several files fit a name: {told}{rest}", tuple(paths)),)
 
 
 def plan_row(entry: Entry, rights: Rights) -> PlanRow:

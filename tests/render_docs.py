@@ -50,6 +50,7 @@ MEANINGS: Final[Mapping[Code, str]] = {
 }
 
 WARNINGS: Final[Mapping[str, str]] = {
+    "ambiguous_links": "Links of this note fit several files by name. The message says which were taken.",
     "conflict_copy": "A sync tool made this note because two machines wrote at once. Its original may differ.",
     "degraded": "The index could not answer, so the files themselves were searched.",
     "external_change": "The newest change of this note came around the door.",

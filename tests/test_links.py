@@ -44,6 +44,8 @@ def test_examples_of_the_docstrings_run() -> None:
         ("[md](a_(b).md)", "a_(b).md", "markdown", None, "md"),
         ("![p](pic%20one.png)", "pic%20one.png", "embed", None, "p"),
         ("[a [b] c](d.md)", "d.md", "markdown", None, "a [b] c"),
+        ("[label]([[Page]])", "Page", "wikilink", None, "label"),
+        ("[label]([[Page#Part]]) `x`", "Page", "wikilink", "Part", "label"),
     ],
 )
 def test_forms(text: str, target: str, kind: str, heading: str | None, alias: str | None) -> None:
@@ -132,6 +134,14 @@ def test_time_grows_with_the_length_alone(unit: str) -> None:
 
     small = min(seconds(25_000) for _ in range(2))
     assert seconds(200_000) < 30 * small + 0.3
+
+
+@pytest.mark.parametrize("unit", ["[", "[[", "]]", "[[a", "](", "[[](", "[[a|]]", "![[", "[a](b", "[[a#]]\n", "[](<"])
+def test_a_mebibyte_of_brackets_is_read_in_seconds(unit: str) -> None:
+    text = unit * (1024 * 1024 // len(unit))
+    begun = time.process_time()
+    list(scan(text))
+    assert time.process_time() - begun < 8
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "](a)"), ("![", "](a)"), ("[[", "]]"), ("`", "`x")])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 LinkKind = Literal["wikilink", "embed", "markdown"]
@@ -57,8 +57,14 @@ def wikilink(inner: str, start: int, end: int, embed: bool) -> Span | None:
 
 
 def markdown(alias: str, found: re.Match[str], start: int, embed: bool) -> Span | None:
-    """A Markdown link by the match of its destination; None where it leads out of the vault or to a heading here."""
+    """A Markdown link by the match of its destination; None where it leads out of the vault or to a heading here.
+
+    A destination in double brackets, ``[text]([[page]])``, names a page as a wikilink does (so Logseq writes them).
+    """
     written = found[1] if found[1] is not None else found[2] or ""
+    if written.startswith("[[") and written.endswith("]]"):
+        named = wikilink(written[2:-2], start, found.end(), embed)
+        return named and replace(named, alias=named.alias or alias)
     target, hash_sign, heading = written.partition("#")
     if not target.strip() or _ELSEWHERE.match(target):
         return None

@@ -87,7 +87,14 @@ def test_written_forms(vault: Room, written: str, target: str | None) -> None:
 
 def test_of_equal_names_the_one_in_the_same_folder_goes_first(vault: Room) -> None:
     assert leads(vault, "b/source.md", "[[same]]") == "b/same.md"
-    assert leads(vault, "deep/er/source.md", "[[same]]") == "a/same.md"  # a shorter path goes before the same folder
+    assert leads(vault, "deep/er/source.md", "[[same]]") == "deep/er/same.md"
+    assert leads(vault, "deep/source.md", "[[same]]") == "deep/er/same.md"  # below the note's folder counts as near
+    assert leads(vault, "lab/source.md", "[[same]]") == "a/same.md"
+    assert leads(vault, "lab/source.md", "[[/same]]") is None
+    vault.put("same.md", "x\n")
+    vault.sweep()
+    assert leads(vault, "b/source.md", "[[same]]") == "same.md"  # written whole
+    assert leads(vault, "b/source.md", "[[/same]]") == "same.md"
     assert leads(vault, "deep/er/source.md", "[x](same.md)") == "deep/er/same.md"
 
 
@@ -129,12 +136,25 @@ def test_hidden_notes_are_not_there(room: Room) -> None:
 def test_a_hidden_note_does_not_take_a_visible_ones_place(room: Room) -> None:
     room.put("a/same.md", "hidden\n")
     room.put("longer/way/same.md", "open\n")
-    room.put("longer/from.md", "[[same]]\n")
+    room.put("x/from.md", "[[same]]\n")
     room.sweep()
-    narrow = Rights("n", frozenset({"read"}), read=Globs(("longer/**",)), private_paths=PRIVATE)
-    assert [row.path for row in room.links("longer/from.md", narrow).outgoing] == ["longer/way/same.md"]
-    assert [row.path for row in room.links("longer/way/same.md", narrow).backlinks] == ["longer/from.md"]
+    narrow = Rights("n", frozenset({"read"}), read=Globs(("longer/**", "x/**")), private_paths=PRIVATE)
+    page = room.links("x/from.md", narrow)
+    assert [row.path for row in page.outgoing] == ["longer/way/same.md"]
+    assert page.ambiguous == ()
+    assert [row.path for row in room.links("longer/way/same.md", narrow).backlinks] == ["x/from.md"]
     assert room.links("longer/way/same.md").backlinks == ()
+
+
+def test_a_name_that_several_files_bear_is_told_with_the_one_that_is_taken(vault: Room) -> None:
+    vault.put("lab/from.md", "[[same]] [[b/same]] [[same|again]] [[ibis]] [x](../b/same.md) ![[same]]\n")
+    vault.put("deep/er/wader.md", "---\naliases: [Long Beak]\n---\n")
+    vault.put("lab/beak.md", "[[Long Beak]]\n")
+    vault.sweep()
+    (one,) = vault.links("lab/from.md").ambiguous
+    assert (one.target, one.taken, one.others) == ("same", "a/same.md", ("b/same.md", "deep/er/same.md"))
+    (alias,) = vault.links("lab/beak.md").ambiguous
+    assert (alias.taken, alias.others) == ("lab/ibis.md", ("deep/er/wader.md",))
 
 
 def test_the_asked_notes_links_are_those_of_its_file_now(room: Room) -> None:
