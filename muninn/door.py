@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from index import Index
-from index.models import NO_MODELS, Models
 from ledger import Ledger
 from muninn.contract import Contract
 from muninn.model.content import NotePath
@@ -56,6 +55,24 @@ class Holding:
         self.waiting.append(Held(path, aside, time.monotonic() + self.seconds))
 
 
+@dataclass(slots=True)
+class Searches:
+    """When each client last searched, in seconds of ``clock``. Kept in memory alone: a start forgets it."""
+
+    clock: Callable[[], float] = time.monotonic
+    window_s: float = 30 * 60
+    last: dict[str | None, float] = field(default_factory=dict)
+
+    def note(self, client: str | None) -> None:
+        """This client searches now."""
+        self.last[client] = self.clock()
+
+    def lately(self, client: str | None) -> bool:
+        """Whether this client has searched within the window."""
+        at = self.last.get(client)
+        return at is not None and self.clock() - at <= self.window_s
+
+
 def today() -> str:
     """The day that dates a folder's page, ``YYYY-MM-DD`` in UTC."""
     return datetime.now(UTC).date().isoformat()
@@ -73,6 +90,6 @@ class Door:
     today: Callable[[], str] = today
     coverage: Coverage = field(default_factory=Coverage)
     held: Holding = field(default_factory=Holding)
-    models: Models = NO_MODELS
+    searches: Searches = field(default_factory=Searches)
     line: Line[Any] = field(default_factory=Line)
     """Where writes wait for their turn."""

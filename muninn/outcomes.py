@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from ledger import Entry
-from muninn import diffs
+from muninn import advice, diffs
 from muninn.door import Door
 from muninn.model.answer import ChangeRow, Written
 from muninn.model.change import Change, Kind, Plan
@@ -20,7 +20,7 @@ PlanState = Literal["committed", "dry_run", "pending"]
 def planned(
     door: Door, rights: Rights, plan: Plan, state: PlanState, event: str | None = None, pending_id: str | None = None
 ) -> Written:
-    """A plan as the answer of a dry run, a commit, or a write that is pending."""
+    """A plan as the answer of a dry run, a commit, or a write that is pending, with the advice on it."""
     return Written(
         state,
         plan.path,
@@ -31,7 +31,7 @@ def planned(
         pending_id,
         door.contract.version,
         plan.diff,
-        _visible(rights, plan.warnings),
+        (*_visible(rights, plan.warnings), *advice.on_plan(door, rights, plan)),
     )
 
 

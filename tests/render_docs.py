@@ -51,11 +51,14 @@ MEANINGS: Final[Mapping[Code, str]] = {
 
 WARNINGS: Final[Mapping[str, str]] = {
     "ambiguous_links": "Links of this note fit several files by name. The message says which were taken.",
+    "broken_links": "Links of the text that was written lead to nothing this client can see.",
     "conflict_copy": "A sync tool made this note because two machines wrote at once. Its original may differ.",
     "degraded": "The index could not answer, so the files themselves were searched.",
     "external_change": "The newest change of this note came around the door.",
     "ledger_unavailable": "The ledger is down: writes stop, reads go on.",
     "no_index_block": "The folder's page has not exactly one pair of markers and was left alone.",
+    "possible_duplicate": "Another note says nearly the same as the one that was created.",
+    "search_first": "A note was created by a client that has not searched in the last 30 minutes.",
     "unparsed_frontmatter": "The note was given as it stands, but its frontmatter could not be understood.",
 }
 
