@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from index import Index
+from index.models import NO_MODELS, Models
 from ledger import Ledger
 from muninn.contract import Contract
 from muninn.model.content import NotePath
@@ -91,5 +92,6 @@ class Door:
     coverage: Coverage = field(default_factory=Coverage)
     held: Holding = field(default_factory=Holding)
     searches: Searches = field(default_factory=Searches)
+    models: Models = NO_MODELS
     line: Line[Any] = field(default_factory=Line)
     """Where writes wait for their turn."""

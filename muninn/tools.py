@@ -127,7 +127,7 @@ def _search(call: Call, a: args.SearchArguments) -> Found | Refusal:
         a.query, a.limit, a.folder, a.type, a.status, tuple(a.tags or ()), a.since, a.until, a.explain
     )
     door = call.door
-    found = searching.search(door.index, door.vault.look, door.vault.walk, call.rights, asked)
+    found = searching.search(door.index, door.vault.look, door.vault.walk, call.rights, asked, door.models)
     if isinstance(found, Found):
         door.searches.note(call.rights.client)
     return found
