@@ -102,9 +102,10 @@ def _terms(sight: File, meanings: dict[str, int], lexicon: Lexicon, settings: In
     text = f"{sight.path} \n " + sight.content.decode("utf-8", "replace")
     if settings.folder_page is not None and sight.path.name.lower() == settings.folder_page.lower():
         text = blank_block(text)
+    tongue = lexicon.of_note(text, 0)
     terms: list[str] = []
     for raw in raw_words(text)[:_MOST_WORDS]:
-        forms = lexicon[raw]
+        forms = tongue[raw]
         if forms.main in meanings or not forms.short:
             terms += forms.main.split()
             terms += forms.more.split()

@@ -16,6 +16,7 @@ from muninn.model import links, note, page
 from muninn.model.content import ContentHash, NotePath, same_name
 from muninn.model.frontmatter import Node, Scalar, Sequence
 
+from .languages import marker
 from .settings import IndexSettings
 from .words import ALL, Lexicon
 
@@ -111,12 +112,14 @@ def digest(
     body = text[facts.body :]
     names = " ".join((path.folder.replace("/", " "), path.stem, *facts.tags))
     meta = _values(seen.note, text)
+    tongue = lexicon.of_note(text, facts.body)
+    title = tongue.column(" \n ".join((facts.title, *facts.aliases)), with_common=True)
     columns = (
-        lexicon.column(" \n ".join((facts.title, *facts.aliases)), with_common=True) + " " + ALL,
-        lexicon.column(names, with_common=True),
-        lexicon.column(meta) if meta else "",
-        lexicon.column("\n".join(_HEADING.findall(body)), with_common=True) if "#" in body else "",
-        lexicon.column(body),
+        f"{title} {ALL} {marker(tongue.language)}",
+        tongue.column(names, with_common=True),
+        tongue.column(meta) if meta else "",
+        tongue.column("\n".join(_HEADING.findall(body)), with_common=True) if "#" in body else "",
+        tongue.column(body),
     )
     found = tuple((key_of(link, path), link.line, link.kind, link.target) for link in links.scan(text))
     return Digest(path, digest, facts, columns, found, seen.fault)

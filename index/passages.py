@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .question import Question
-from .words import Lexicon, fold, is_unspaced
+from .words import Lexicon, Tongue, fold, is_unspaced
 
 PASSAGE_CHARS: Final = 650
 NEAR_CHARS: Final = 55
@@ -30,11 +30,15 @@ class _Flat(dict[int, str]):
 
 
 _FLAT: Final = _Flat()
+_BEYOND: Final = re.compile(r"[^\x00-\x7f]+")
 
 
 def flat(text: str) -> str:
     """A text folded character by character: as long as it was."""
-    return text.lower() if text.isascii() else text.translate(_FLAT)
+    if not text.isascii():
+        # Most texts have few such letters, and a table costs for every one.
+        text = _BEYOND.sub(lambda found: found[0].translate(_FLAT), text)
+    return text.lower()
 
 
 class Finder:
@@ -44,39 +48,45 @@ class Finder:
         self._terms = terms
         self._lexicon = lexicon
         self._typed = {word.folded: number for number, word in enumerate(question.words)}
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[str, dict[str, int]] = {}
         starts = {_start(term) for term in terms} | {word[:_START] for word in self._typed if not is_unspaced(word)}
         self._pattern = _pattern(starts - {""}, {term for term in terms if is_unspaced(term)})
 
-    def places(self, text: str) -> list[tuple[int, int, int]]:
-        """Start, end and number of every word of the question, in the order of the text."""
+    def tongue(self, text: str, body: int) -> Tongue:
+        """The language of a note, as the index has stemmed it."""
+        return self._lexicon.of_note(text, body)
+
+    def places(self, text: str, tongue: Tongue | None = None) -> list[tuple[int, int, int]]:
+        """Start, end and number of every word of the question, in the order of the text. Without a tongue the text is
+        taken for one of no known language."""
         if self._pattern is None:
             return []
-        known = self._numbers
+        tongue = tongue or self._lexicon.tongue()
+        known = self._numbers.setdefault(tongue.language, {})
         found = []
         for match in self._pattern.finditer(flat(text)):
-            word = match[0]
+            word = text[match.start() : match.end()]
             number = known.get(word)
             if number is None:
-                number = known[word] = self._number(word)
+                number = known[word] = self._number(word, match[0], tongue)
             if number >= 0:
                 found.append((match.start(), match.end(), number))
         return found
 
-    def numbers(self, text: str) -> frozenset[int]:
+    def numbers(self, text: str, tongue: Tongue | None = None) -> frozenset[int]:
         """Which words of the question stand in a text."""
-        return frozenset(number for _, _, number in self.places(text))
+        return frozenset(number for _, _, number in self.places(text, tongue))
 
-    def _number(self, word: str) -> int:
+    def _number(self, word: str, flat_word: str, tongue: Tongue) -> int:
         """The number of the question's word that a word of a text stands for, -1 for none."""
         terms = self._terms
-        if word in terms and is_unspaced(word):
-            return terms[word]
-        forms = self._lexicon[word]
+        if flat_word in terms and is_unspaced(flat_word):
+            return terms[flat_word]
+        forms = tongue[word]
         for term in (forms.main, forms.short, *forms.main.split()):
             if term in terms:
                 return terms[term]
-        return self._typed.get(word, -1)
+        return self._typed.get(flat_word, -1)
 
 
 def _start(term: str) -> str:
@@ -112,9 +122,9 @@ class Traces:
     end: int
 
 
-def trace(text: str, body: int, finder: Finder, weights: tuple[float, ...]) -> Traces:
+def trace(text: str, body: int, finder: Finder, weights: tuple[float, ...], tongue: Tongue | None = None) -> Traces:
     """Find the question's words in a note. ``body`` is where the body begins; a passage there goes before one above."""
-    found = finder.places(text)
+    found = finder.places(text, tongue)
     if not found:
         return Traces(frozenset(), 0.0, 0.0, -1, -1)
     held = frozenset([number for _, _, number in found])

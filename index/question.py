@@ -1,54 +1,67 @@
 """A question in plain words, read once: what is looked for, and how the index is asked for it.
 
-No text of a client reaches the index but as quoted terms that were made here. Rare words choose the candidates:
-words are taken from the rarest on until their postings exceed a budget (PERFORMANCE.md 1c). Words the vault does not
-know get up to three of its words at edit distance one.
+No text of a client reaches the index but as quoted terms that were made here. A word is looked for by its stems in the
+question's own language and in those of the shelf that is asked. Rare words choose the candidates: words are taken from
+the rarest on until their postings exceed a budget (PERFORMANCE.md 1c). What else a word may stand for, where the shelf
+does not know it, is found in ``guessing``.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import string
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import apsw
 
+from . import guessing
+from .languages import FALLBACK, MOST_AT_ONCE, markers
 from .store import one
-from .words import Lexicon, fold, identifiers, pattern
+from .words import PREFIX, Lexicon, Tongue, fold, identifiers, pattern
 
 MOST_WORDS: Final = 64
 _LEAST_BUDGET: Final = 4_000
-_MOST_TYPOS: Final = 8
-_CORRECTIONS: Final = 3
+_SPOKEN_SHARE: Final = 100
+"""A language counts as one of a shelf's where at least one note in so many is in it."""
 _LAST: Final = "\U0010ffff"
 """Comes behind every letter, as SQLite compares text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word of the question: as typed, folded, and the terms that find it."""
+    """One word of the question: as typed, folded, and the terms that find it. ``others`` are its stems in further
+    languages."""
 
     text: str
     folded: str
     main: tuple[str, ...]
     short: tuple[str, ...]
     more: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """The whole word's stems; none where it has several parts."""
+        return (*self.main, *self.others) if len(self.main) == 1 else ()
 
     @property
     def terms(self) -> tuple[str, ...]:
-        return (*self.main, *self.short, *self.more)
+        return (*self.main, *self.others, *self.short, *self.more)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``words`` are the words that count; where all are common ones (``common``), those. ``names`` are identifiers."""
+    """``words`` are the words that count; where all are common ones (``common``), those. ``names`` are identifiers,
+    ``tongues`` the languages it may be in, ``whole`` are all its words, folded."""
 
     words: tuple[Word, ...]
     names: tuple[str, ...]
     common: bool
     cut: bool
+    whole: tuple[str, ...] = ()
+    lexicon: Lexicon = field(default_factory=Lexicon, repr=False, compare=False)
+    tongues: tuple[Tongue, ...] = field(default=(), repr=False, compare=False)
 
 
 def read(text: str, lexicon: Lexicon) -> Question:
@@ -68,18 +81,45 @@ def read(text: str, lexicon: Lexicon) -> Question:
     else:
         end = len(text)
     cut = words.search(text, end) is not None
-    taken = [_word(raw, lexicon) for raw in raws]
-    content = [word for word in taken if word.main and not lexicon[word.text].common]
+    tongues = lexicon.of_question(text[:end])
+    taken = [_word(raw, tongues) for raw in raws]
+    common = _common(raws, tongues)
+    content = [word for word in taken if word.main and word.text not in common]
     chosen = content or [word for word in taken if word.main]
     distinct = tuple({word.main: word for word in chosen}.values())
     names = tuple(dict.fromkeys(identifiers(text[:end])))
-    return Question(distinct, names, common=not content and bool(distinct), cut=cut)
+    whole = tuple(word.folded for word in taken)
+    return Question(distinct, names, not content and bool(distinct), cut, whole, lexicon, tongues)
 
 
-def _word(raw: str, lexicon: Lexicon) -> Word:
-    forms = lexicon[raw]
+def _word(raw: str, tongues: tuple[Tongue, ...]) -> Word:
+    forms = tongues[0][raw]
     more = tuple(forms.more.split()) if raw.isascii() else ()
-    return Word(raw, fold(raw[:64]), tuple(forms.main.split()), tuple(forms.short.split()), more)
+    word = Word(raw, fold(raw[:64]), tuple(forms.main.split()), tuple(forms.short.split()), more)
+    if forms.common and len(word.folded) >= PREFIX:
+        word = replace(word, short=("~" + word.folded[:PREFIX],))
+    return _in_tongues(word, tongues)
+
+
+def _in_tongues(word: Word, tongues: Iterable[Tongue]) -> Word:
+    """The word with its stems in more languages. One that was typed without its accents may have another stem."""
+    if len(word.main) != 1 or not word.folded.isalpha():
+        return word
+    stems = dict.fromkeys(tongue.stem(form) for tongue in tongues for form in (word.text[:64], word.folded))
+    return replace(word, others=tuple(stem for stem in stems if stem not in word.main))
+
+
+def _common(raws: list[str], tongues: tuple[Tongue, ...]) -> frozenset[str]:
+    """The words of a question that stand in nearly every sentence.
+
+    One such word alone is no proof of a language: ``die`` may be English. Then only English ones and the shortest
+    count.
+    """
+    said = {raw for raw in raws for tongue in tongues if tongue[raw].common}
+    if len(said) > 1 or not said or len(raws) <= 1:
+        return frozenset(said)
+    english = tongues[0] if tongues[0].language == FALLBACK else None
+    return frozenset(raw for raw in said if english is not None or len(raw) < 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,31 +141,49 @@ class Plan:
 
 def plan(question: Question, connection: apsw.Connection, notes: int) -> Plan:
     """Choose the terms to ask for, by how many notes each stands in."""
-    counts = _counts(connection, [term for word in question.words for term in word.terms] + list(question.names))
-    extra = _corrections(question, connection, counts)
+    tongues = _spoken(question, connection, notes)
+    words = [_in_tongues(word, tongues) for word in question.words]
+    counts = _counts(connection, [term for word in words for term in word.terms] + list(question.names))
+    guessed = guessing.guess(words, tongues, connection, counts)
     meanings: dict[str, int] = {}
     costs: list[int] = []
     known: list[bool] = []
     weights: list[float] = []
-    for number, word in enumerate(question.words):
-        terms = [term for term in (*word.terms, *extra.get(number, ())) if term in counts]
+    for number, word in enumerate(words):
+        terms = [term for term in (*word.terms, *guessed.get(number, ())) if term in counts]
         for term in terms:
             if term not in word.more:
                 meanings.setdefault(term, number)
         costs.append(sum(counts[term] for term in terms))
-        reach = max((counts[term] for term in terms), default=0)
         known.append(bool(terms))
-        weights.append(idf(notes, min(counts.get(word.main[0], reach), reach)))
+        weights.append(idf(notes, _holding(word, terms, counts, notes)))
     chosen, too_common = _choose(costs, max(notes // 10, _LEAST_BUDGET))
     parts = [_quoted(name) for name in question.names if name in counts]
     for number in chosen:
-        parts += _expressions(question.words[number], extra.get(number, ()), counts)
-    parts += _pairs(question, chosen, counts)
+        parts += _expressions(words[number], guessed.get(number, ()), counts)
+    parts += _pairs(words, chosen, counts)
     expression = " OR ".join(parts) or None
     if too_common and expression is not None:
         expression = f"{{title names heads}} : ({expression})"
-    corrected = tuple(number in extra for number in range(len(question.words)))
+    corrected = tuple(number in guessed for number in range(len(words)))
     return Plan(expression, meanings, tuple(weights), tuple(known), corrected, too_common)
+
+
+def _spoken(question: Question, connection: apsw.Connection, notes: int) -> tuple[Tongue, ...]:
+    """The question's languages, and those that many of the shelf's notes are in."""
+    if question.lexicon.is_set:
+        return question.tongues
+    marks = dict(markers())
+    sql = f"SELECT notes, term FROM words WHERE term IN ({','.join('?' * len(marks))}) AND notes >= ?"
+    found = sorted(connection.execute(sql, (*marks, max(1, notes // _SPOKEN_SHARE))), reverse=True)
+    spoken = [question.lexicon.tongue(marks[term]) for _, term in found[:MOST_AT_ONCE]]
+    return tuple({tongue.language: tongue for tongue in (*question.tongues, *spoken)}.values())
+
+
+def _holding(word: Word, terms: list[str], counts: dict[str, int], notes: int) -> int:
+    """In how many notes a word stands: by its stem, or by whatever else finds it where the stem is not known."""
+    whole = max((counts.get(stem, 0) for stem in word.stems), default=0)
+    return min(whole or max((counts[term] for term in terms), default=0), notes)
 
 
 def idf(notes: int, holding: int) -> float:
@@ -146,8 +204,8 @@ def _choose(costs: list[int], budget: int) -> tuple[list[int], bool]:
     return sorted(chosen), bool(ranked) and ranked[0][0] > 8 * budget
 
 
-def _expressions(word: Word, corrections: tuple[str, ...], counts: dict[str, int]) -> list[str]:
-    terms = [term for term in (*word.main, *word.short, *word.more, *corrections) if term in counts]
+def _expressions(word: Word, guessed: tuple[str, ...], counts: dict[str, int]) -> list[str]:
+    terms = [term for term in (*word.terms, *guessed) if term in counts]
     parts = [_quoted(term) for term in dict.fromkeys(terms)]
     if not word.short and len(word.main) == 1 and parts:
         parts.append(parts[0])  # a short word has one form and would count half
@@ -156,16 +214,22 @@ def _expressions(word: Word, corrections: tuple[str, ...], counts: dict[str, int
     return parts
 
 
-def _pairs(question: Question, chosen: list[int], counts: dict[str, int]) -> list[str]:
+def _pairs(words: list[Word], chosen: list[int], counts: dict[str, int]) -> list[str]:
     """Neighbouring words, as phrases."""
     parts = []
     for number in chosen:
         if number + 1 not in chosen:
             continue
-        first, second = question.words[number].main[-1], question.words[number + 1].main[0]
-        if first in counts and second in counts:
+        first, second = _known(words[number], -1, counts), _known(words[number + 1], 0, counts)
+        if first is not None and second is not None:
             parts.append(_quoted(f"{first} {second}"))
     return parts
+
+
+def _known(word: Word, part: int, counts: dict[str, int]) -> str | None:
+    """The term that stands for a word's first or last part, the one in most notes where it has several stems."""
+    known = [term for term in (word.main[part], *word.others) if term in counts]
+    return max(known, key=counts.__getitem__, default=None)
 
 
 def _quoted(terms: str) -> str:
@@ -186,36 +250,3 @@ def _counts(connection: apsw.Connection, terms: list[str]) -> dict[str, int]:
             if found:
                 counts[term] = found
     return counts
-
-
-def _corrections(question: Question, connection: apsw.Connection, counts: dict[str, int]) -> dict[int, tuple[str, ...]]:
-    """For words in at most one note: the vault's commonest words at edit distance one. Adds their counts."""
-    found: dict[int, tuple[str, ...]] = {}
-    for number, word in enumerate(question.words):
-        if len(found) == _MOST_TYPOS:
-            break
-        if len(word.main) != 1 or len(word.folded) < 4 or not word.folded.isalpha():
-            continue
-        if max((counts.get(term, 0) for term in word.terms), default=0) > 1:
-            continue
-        near = _neighbours(word.main[0])
-        rows: list[Any] = connection.execute(
-            "SELECT term, notes FROM words WHERE term IN (SELECT value FROM json_each(?))"
-            " ORDER BY notes DESC, term LIMIT ?",
-            (json.dumps(sorted(near)), _CORRECTIONS),
-        ).fetchall()
-        if rows:
-            counts.update(rows)
-            found[number] = tuple(term for term, _ in rows)
-    return found
-
-
-def _neighbours(word: str) -> set[str]:
-    """Every word one insertion, deletion, replacement or swap of neighbours away."""
-    letters = string.ascii_lowercase if word.isascii() else string.ascii_lowercase + "".join(sorted(set(word)))
-    cuts = [(word[:place], word[place:]) for place in range(len(word) + 1)]
-    near = {head + tail[1:] for head, tail in cuts if tail}
-    near |= {head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1}
-    near |= {head + letter + tail[1:] for head, tail in cuts if tail for letter in letters}
-    near |= {head + letter + tail for head, tail in cuts for letter in letters}
-    return near - {word}

@@ -11,6 +11,8 @@ from muninn.model.listing import Entry, Fault, Known, Same
 from muninn.model.rights import Globs
 from muninn.model.sight import Sight
 
+from .languages import AUTO
+
 NO_LOGS: Final = Globs(())
 
 
@@ -42,7 +44,8 @@ class IndexSettings:
     logs: Globs = NO_LOGS
     folder_page: str | None = "index.md"
     origin: str = ""
-    language: str = "english"
+    language: str = AUTO
+    """Of all notes; ``auto`` finds out each note's."""
     scan_every_s: float = 20.0
     watch: bool = True
     degraded_scan_s: float = 5.0

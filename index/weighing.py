@@ -80,9 +80,10 @@ def see(
     text = sight.content[:TRACED_BYTES].decode("utf-8", "replace")
     if settings.folder_page is not None and candidate.path.name.lower() == settings.folder_page.lower():
         text = blank_block(text)
-    traces = trace(text, facts.body, finder, weights)
-    in_title = finder.numbers(facts.title)
-    held = traces.held | in_title | finder.numbers(candidate.path)
+    tongue = finder.tongue(text, facts.body)
+    traces = trace(text, facts.body, finder, weights, tongue)
+    in_title = finder.numbers(facts.title, tongue)
+    held = traces.held | in_title | finder.numbers(candidate.path, tongue)
     if not held and sight.hash != candidate.hash:
         return None
     share = sum(weights[number] for number in in_title) / (sum(weights) or 1.0)
@@ -118,9 +119,10 @@ def _note_score(row: Weighed, question: Question, lexicon: Lexicon) -> float:
 
 def _is_named(row: Weighed, question: Question, lexicon: Lexicon) -> bool:
     """Whether the whole question is the note's title or file name."""
+    tongue = question.tongues[0] if question.tongues else lexicon.tongue()
     asked = [term for word in question.words for term in word.main]
     return any(
-        [term for raw in raw_words(name) if not lexicon[raw].common for term in lexicon[raw].main.split()] == asked
+        [term for raw in raw_words(name) if not tongue[raw].common for term in tongue[raw].main.split()] == asked
         for name in (row.facts.title, row.path.stem)
     )
 

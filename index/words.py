@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from . import languages
+from .folding import fold as fold
 from .stems import stemmer, stop_words
 
 LONGEST: Final = 64
@@ -33,7 +35,6 @@ _ASCII_WORD: Final = re.compile(r"\w+", re.ASCII)
 _IDENTIFIER: Final = re.compile(r"(?<!\w)(?:\w++(?:[-.:@]\w++)++|[A-Za-z](?:\+\+|#)(?![\w+#]))")
 _JOINER: Final = re.compile(r"[-.:@](?<=\w[-.:@])(?=\w)|[+#](?<=\w[+#])")
 _TAIL: Final = re.compile(r"\w+\Z")
-_FOLDED_AWAY: Final = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u0652]")
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3100-\u318f\u3400-\u4dbf\u4e00-\u9fff"
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
@@ -44,7 +45,6 @@ _COMMON_GAPS: Final = ",;!?()[]{}<>\"'`*|/=\u2018\u2019\u201c\u201d\u2013\u2014\
 _ASIDE: Final = "\0"
 """Stands around the terms of a chunk that are no words of the text; no term holds it."""
 _EXTRA: Final = re.compile(f"{_ASIDE}([^{_ASIDE}]*){_ASIDE}")
-_SINGLE_LETTERS: Final = str.maketrans("ıİIøØłŁđĐ", "iiioolldd")
 
 
 def raw_words(text: str) -> list[str]:
@@ -58,18 +58,6 @@ def pattern(text: str) -> re.Pattern[str]:
     return _ASCII_WORD if text.isascii() else _RAW_WORD
 
 
-def fold(word: str) -> str:
-    """A word without case and accents; the dotted and the dotless i of Turkish fall together.
-
-    >>> fold("Ünïcode"), fold("ISPARTA") == fold("ısparta")
-    ('unicode', True)
-    """
-    if word.isascii():
-        return word.lower()
-    bare = _FOLDED_AWAY.sub("", unicodedata.normalize("NFKD", word.translate(_SINGLE_LETTERS)))
-    return unicodedata.normalize("NFC", bare.casefold())
-
-
 @dataclass(frozen=True, slots=True)
 class Forms:
     """The terms of one raw word, ready to be joined: ``main`` in order, ``short`` the five-letter forms, ``more`` the
@@ -81,7 +69,7 @@ class Forms:
     common: bool = False
 
 
-class Lexicon(dict[str, Forms]):
+class Tongue(dict[str, Forms]):
     """Looks up the forms of raw words in one language, and remembers the last ones it worked out."""
 
     def __init__(self, language: str = "english") -> None:
@@ -89,6 +77,7 @@ class Lexicon(dict[str, Forms]):
         self.language = language
         self._stop = stop_words(language)
         self._stem = stemmer(language)
+        self._is_turkish = language == "turkish"
         self._told = _Chunks(self._tell)
         self._common = _Chunks(self._tell_common)
 
@@ -105,11 +94,23 @@ class Lexicon(dict[str, Forms]):
         for known in (self, self._told, self._common):
             known.clear()
 
-    def stem(self, folded: str) -> str:
-        """The stem of a folded word. Words with digits, and very short ones, are their own stem."""
+    def stem(self, word: str) -> str:
+        """The stem of a word, folded. Words with digits, and very short ones, are their own stem.
+
+        The stemmer sees the word with its accents, for its rules are written for them: of ``comió`` it takes the
+        ending, of ``comio`` it does not.
+        """
+        folded = fold(word)
         if len(folded) < 3 or not folded.isalpha():
             return folded
-        return fold(self._stem(folded)) or folded
+        return fold(self._stem(self._lowered(word, folded))) or folded
+
+    def _lowered(self, word: str, folded: str) -> str:
+        if word.isascii() and not self._is_turkish:
+            return folded
+        if self._is_turkish:
+            word = word.replace("I", "ı").replace("İ", "i")
+        return unicodedata.normalize("NFC", word).lower()
 
     def is_common(self, folded: str) -> bool:
         """Whether a folded word is a stop word of the language."""
@@ -163,7 +164,7 @@ class Lexicon(dict[str, Forms]):
         elif len(main) == 1 and raw.isascii() and not (raw.islower() or raw.isupper()):
             humps = [hump for hump in _HUMP.sub(lambda found: found[0] + " ", raw).split() if hump]
             if len(humps) > 1:
-                more += [self.stem(fold(hump)) for hump in humps]
+                more += [self.stem(hump) for hump in humps]
         common = len(main) == 1 and not more and fold(raw) in self._stop
         return Forms(" ".join(main), "" if common else " ".join(short), " ".join(more), common)
 
@@ -171,7 +172,7 @@ class Lexicon(dict[str, Forms]):
         word = fold(part[:LONGEST])
         if not word:
             return
-        main.append(self.stem(word))
+        main.append(self.stem(part[:LONGEST]))
         if len(word) >= PREFIX:
             short.append("~" + word[:PREFIX])
 
@@ -187,6 +188,46 @@ class Lexicon(dict[str, Forms]):
                 main += [chars[n : n + 2] for n in range(len(chars) - 1)]
                 more += chars
         self._take(part[place:], main, short)
+
+
+class Lexicon:
+    """The tongues of a vault: one where its language is set, else one for each language that is met."""
+
+    def __init__(self, language: str = languages.AUTO) -> None:
+        self._only = None if language == languages.AUTO else language
+        self._tongues: dict[str, Tongue] = {}
+
+    def tongue(self, language: str | None = None) -> Tongue:
+        """The tongue of a language; where one is set for the vault, always that one."""
+        name = self._only or language or languages.FALLBACK
+        found = self._tongues.get(name)
+        if found is None:
+            found = self._tongues[name] = Tongue(name)
+        return found
+
+    def of_note(self, text: str, body: int) -> Tongue:
+        """The tongue of a note whose body begins at ``body``."""
+        return self.tongue(None if self._only else languages.of_note(text, body))
+
+    def of_question(self, text: str) -> tuple[Tongue, ...]:
+        """The tongues that a question may be in, likeliest first; at least one."""
+        if self._only:
+            return (self.tongue(),)
+        return tuple(map(self.tongue, languages.of_question(text))) or (self.tongue(),)
+
+    def column(self, text: str) -> str:
+        """The terms of a text that stands alone, in its own language."""
+        return self.of_note(text, 0).column(text)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the vault's language is set, and none is looked for."""
+        return self._only is not None
+
+    def forget(self) -> None:
+        """Give back what was remembered; for after a whole build."""
+        for tongue in list(self._tongues.values()):
+            tongue.forget()
 
 
 class _Chunks(dict[str, str]):

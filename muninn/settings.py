@@ -38,7 +38,7 @@ LANGUAGES: Final = frozenset(
         "turkish",
     ]
 )
-"""Languages that Snowball has a stemmer for. Only English has a list of stop words here, so far."""
+"""Languages with a stemmer and a list of stop words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ def _is_page(value: Any) -> bool:
 
 
 def _is_language(value: Any) -> bool:
-    return isinstance(value, str) and value.lower() in LANGUAGES
+    return isinstance(value, str) and value.lower() in {"auto", *LANGUAGES}
 
 
 def _is_switch(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-_LANGUAGES: Final = "one of " + ", ".join(sorted(LANGUAGES))
+_LANGUAGES: Final = "auto or one of " + ", ".join(sorted(LANGUAGES))
 
 SETTINGS: Final = (
     Setting("vault", None, "the vault's folder (--vault, MUNINN_VAULT go before)", _is_text, "a path"),
@@ -91,7 +91,7 @@ SETTINGS: Final = (
         _is_texts,
         "a list of words",
     ),
-    Setting("language", "english", "the notes' language, for stemming and stop words", _is_language, _LANGUAGES),
+    Setting("language", "auto", "all notes' language; auto finds out each one's", _is_language, _LANGUAGES),
     Setting("logs", [], "globs of daily logs, which count half in a search", _is_texts, "a list of globs"),
     Setting("rate_per_s", 200, "calls a second one client may make; 0 for no limit", _is_count, "a whole number"),
     Setting("rate_burst", 400, "calls a client may make at once above that rate", _is_count, "a whole number"),

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index import question, stems, words
+from index import folding, languages, question, stems, words
 from index.passages import Finder, snippet, trace
 from index.question import Question, read
-from index.words import Lexicon, fold, identifiers
+from index.words import Lexicon, Tongue, fold, identifiers
 
 
-@pytest.mark.parametrize("module", [words, stems, question])
+@pytest.mark.parametrize("module", [words, stems, question, folding, languages])
 def test_examples_of_the_docstrings_run(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
@@ -33,22 +33,22 @@ def test_fold(word: str, folded: str) -> None:
 
 @given(st.text(max_size=30))
 def test_folding_twice_changes_nothing_more_in_a_term(text: str) -> None:
-    for term in Lexicon().column(text).split():
+    for term in Tongue("english").column(text).split():
         assert '"' not in term
         assert "\0" not in term
 
 
 def test_a_column_holds_the_stems_and_the_parts() -> None:
-    terms = Lexicon().column("The measuring of a_b.c and getUserName in JWT-123").split()
+    terms = Tongue("english").column("The measuring of a_b.c and getUserName in JWT-123").split()
     assert {"measur", "a_b.c", "jwt-123", "user", "jwt", "123"} <= set(terms)
     assert "~measu" not in terms
     assert "the" not in terms
-    assert "the" in Lexicon().column("The measuring", with_common=True).split()
+    assert "the" in Tongue("english").column("The measuring", with_common=True).split()
 
 
 @given(st.text(max_size=60))
 def test_every_second_form_is_the_beginning_of_a_term(text: str) -> None:
-    lexicon = Lexicon()
+    lexicon = Tongue("english")
     terms = lexicon.column(text, with_common=True).split()
     for raw in words.raw_words(text):
         for short in lexicon[raw].short.split():
@@ -57,11 +57,11 @@ def test_every_second_form_is_the_beginning_of_a_term(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["Fix JWT-123 in gate-keeper today", "fix \u201cJWT-123\u201d in gate-keeper today"])
 def test_words_stay_neighbours_beside_names(text: str) -> None:
-    assert Lexicon().column(text).split()[:6] == ["fix", "jwt", "123", "gate", "keeper", "today"]
+    assert Tongue("english").column(text).split()[:6] == ["fix", "jwt", "123", "gate", "keeper", "today"]
 
 
 def test_what_was_remembered_can_be_given_back() -> None:
-    lexicon = Lexicon()
+    lexicon = Tongue("english")
     before = lexicon.column("measuring a_b.c", with_common=True)
     lexicon.forget()
     assert not lexicon
@@ -80,7 +80,7 @@ def test_identifiers(text: str, found: list[str]) -> None:
 @pytest.mark.parametrize("unit", ["a-", "#", ".", "a.", "+", "a_", "A", "園"])
 def test_hostile_text_takes_no_longer_than_its_length(unit: str) -> None:
     begun = time.process_time()
-    Lexicon().column(unit * (200_000 // len(unit)))
+    Tongue("english").column(unit * (200_000 // len(unit)))
     assert time.process_time() - begun < 2
 
 
