@@ -56,7 +56,11 @@ def build(door: Door, front: Front, port: int = 0, *, baseline: bool = True) -> 
         try:
             async with sessions.run():
                 log.info("ready", extra={"port": port})
-                yield
+                try:
+                    yield
+                finally:
+                    # First of all, so that nobody waits for a script that runs.
+                    await anyio.to_thread.run_sync(door.scripts.close)
         finally:
             await anyio.to_thread.run_sync(fresh.end)
             door.index.close()

@@ -185,6 +185,15 @@ class RecoverArguments:
 
 
 @dataclass(frozen=True, slots=True)
+class RunCodeArguments:
+    __pydantic_config__ = STRICT
+    script: Annotated[
+        str, Field(max_length=100_000, description="the body of an async JavaScript function; `return` gives the value")
+    ]
+    timeout_s: Annotated[float, Field(ge=1, le=60, description="seconds it may take, waiting included")] = 10
+
+
+@dataclass(frozen=True, slots=True)
 class NoArguments:
     __pydantic_config__ = STRICT
 

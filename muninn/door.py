@@ -17,6 +17,7 @@ from muninn.contract import Contract
 from muninn.model.content import NotePath
 from muninn.turns import Line
 from muninn.vault import Aside, Vault
+from sandbox import Engine
 
 
 @dataclass(slots=True)
@@ -95,3 +96,4 @@ class Door:
     models: Models = NO_MODELS
     line: Line[Any] = field(default_factory=Line)
     """Where writes wait for their turn."""
+    scripts: Engine = field(default_factory=Engine)

@@ -1,7 +1,6 @@
 """The tool table spoken as MCP, both eras on one endpoint. The only module that knows the SDK's server.
 
-Handlers are plain functions; they run in worker threads, reads and writes apart, so that a writer who waits for
-the ledger never keeps a reader waiting.
+Handlers are plain functions; they run in worker threads (``lanes.py``).
 """
 
 from __future__ import annotations
@@ -14,22 +13,20 @@ from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import unquote
 
-import anyio
 import mcp_types as types
-from anyio import CapacityLimiter
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 import muninn
-from muninn import reading, standing, tools
+from muninn import lanes, reading, standing, tools
 from muninn.answers import to_json
 from muninn.clients import Client
 from muninn.door import Door
 from muninn.model.answer import ReadAnswer
-from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
+from muninn.refusals import guarded
 from muninn.tools import Call, Tool
 
 log = logging.getLogger("muninn.calls")
@@ -51,27 +48,16 @@ Muninn is the door to a shared vault of Markdown notes. Several agents and one p
 
 CONTRACT_URI: Final = "muninn://contract"
 NOTE_URI: Final = "muninn://note/"
-_READERS: Final = 24
-_WRITERS: Final = 8
-_SHARE: Final = 4
-"""Calls of one client that run at once."""
 
 
 def make_server(door: Door) -> Server[Any]:
     """The MCP server of one door."""
-    limits = {False: CapacityLimiter(_READERS), True: CapacityLimiter(_WRITERS)}
-    shares: dict[str | None, CapacityLimiter] = {}
-
-    async def in_thread(client: str | None, work: Callable[[], Any], writes: bool = False) -> Any:
-        # A client that asks for much at once waits for itself, not others for it.
-        async with shares.setdefault(client, CapacityLimiter(_SHARE)):
-            return await anyio.to_thread.run_sync(work, limiter=limits[writes])
+    threads = lanes.Lanes()
 
     async def on_list_tools(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         client = _client(ctx)
-        scopes = client.scopes
         log.info("call", extra={"tool": "tools/list", "client": client.name, "outcome": "ok"})
-        shown = [described(tool) for tool in tools.TOOLS if tool.scope is None or tool.scope in scopes]
+        shown = [described(tool) for tool in tools.TOOLS if tool.lacks(client.scopes) is None]
         return types.ListToolsResult(tools=shown)
 
     async def on_call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -81,13 +67,17 @@ def make_server(door: Door) -> Server[Any]:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name[:80]}")
         call = Call(door, _rights(door, ctx))
         work = functools.partial(_call, tool, call, params.arguments)
-        answer: types.CallToolResult = await in_thread(call.rights.client, work, tool.writes)
+        try:
+            answer: types.CallToolResult = await threads.run(call.rights.client, work, tool.lane)
+        except lanes.NoTurnError:
+            log.info("call", extra={"tool": tool.name, "client": call.rights.client, "outcome": "refused"})
+            return _refused(_no_turn())
         return answer
 
     async def on_read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         rights = _rights(door, ctx)
         work = functools.partial(_logged, "resources/read", rights.client, lambda: _resource(door, rights, params.uri))
-        answer: types.ReadResourceResult = await in_thread(rights.client, work)
+        answer: types.ReadResourceResult = await threads.run(rights.client, work, "read")
         return answer
 
     private = CacheHint(ttl_ms=0, scope="private")
@@ -110,6 +100,13 @@ def make_server(door: Door) -> Server[Any]:
     )
 
 
+def _no_turn() -> Refusal:
+    total, own = lanes.AT_ONCE["script"], lanes.SCRIPT_SHARE
+    limit = f"the limit of {total} scripts at once, {own} of one client,"
+    message = f"{limit} left this one no turn within {lanes.SCRIPT_WAIT_S:g} s; try again later"
+    return Refusal(Code.SCRIPT_LIMIT, message, {"limit": "turns"})
+
+
 async def _list_resources(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
     about = "The rules that every new note must meet, with examples"
     contract = types.Resource(uri=CONTRACT_URI, name="contract", description=about, mime_type="application/json")
@@ -122,19 +119,6 @@ async def _list_templates(ctx: Any, _: types.PaginatedRequestParams | None) -> t
         uri_template=NOTE_URI + "{+path}", name="note", description=about, mime_type="text/markdown"
     )
     return types.ListResourceTemplatesResult(resource_templates=[note])
-
-
-def guarded(work: Any) -> Any:
-    """Run a piece of work; what broke outside becomes the refusal that says so. A bug is left to rise."""
-    try:
-        return work()
-    except VaultUnavailableError as error:
-        return Refusal(Code.VAULT_UNAVAILABLE, f"vault unavailable: {error}; try again when it is there")
-    except LedgerUnavailableError as error:
-        return Refusal(Code.LEDGER_UNAVAILABLE, f"ledger unavailable: {error}; reads go on")
-    except OSError as error:
-        reason = error.strerror or "I/O error"
-        return Refusal(Code.VAULT_UNAVAILABLE, f"a file of the vault cannot be read now ({reason}); try again")
 
 
 def _call(tool: Tool, call: Call, arguments: Any) -> types.CallToolResult:

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from muninn.model.content import Basis, ContentHash, NotePath
+from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
+
+T = TypeVar("T")
+
+
+def guarded(work: Callable[[], T]) -> T | Refusal:
+    """Run a piece of work; what broke outside becomes the refusal that says so. A bug is left to rise."""
+    try:
+        return work()
+    except VaultUnavailableError as error:
+        return Refusal(Code.VAULT_UNAVAILABLE, f"vault unavailable: {error}; try again when it is there")
+    except LedgerUnavailableError as error:
+        return Refusal(Code.LEDGER_UNAVAILABLE, f"ledger unavailable: {error}; reads go on")
+    except OSError as error:
+        reason = error.strerror or "I/O error"
+        return Refusal(Code.VAULT_UNAVAILABLE, f"a file of the vault cannot be read now ({reason}); try again")
 
 
 def forbidden(path: NotePath) -> Refusal:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import muninn
 from ledger import Entry
-from muninn import cursors, linking, refusals
+from muninn import cursors, linking, refusals, scripting
 from muninn.door import Door
 from muninn.model.answer import ContractAnswer, Links, PlanRow, Status
 from muninn.model.content import NotePath
@@ -115,7 +115,12 @@ def status(door: Door, rights: Rights) -> Status:
         pending,
         _can_exchange(door),
         door.coverage.share(notes, rights.sees),
-        {"muninn": muninn.__version__, "contract": door.contract.version, "python": platform.python_version()},
+        {
+            "muninn": muninn.__version__,
+            "contract": door.contract.version,
+            "python": platform.python_version(),
+            "sandbox": scripting.fences(door.scripts),
+        },
         {
             "name": rights.client,
             "scopes": sorted(rights.scopes),

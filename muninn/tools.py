@@ -8,15 +8,17 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
 from muninn import arguments as args
-from muninn import cursors, outcomes, reading, refusals, searching, standing, writing
+from muninn import cursors, outcomes, reading, refusals, scripting, searching, standing, writing
+from muninn.answers import to_json
 from muninn.door import Door
+from muninn.lanes import Lane
 from muninn.model.answer import (
     ContractAnswer,
     HistoryAnswer,
@@ -25,6 +27,7 @@ from muninn.model.answer import (
     PlanRow,
     ReadAnswer,
     Recovered,
+    RunAnswer,
     Status,
     Written,
 )
@@ -69,6 +72,16 @@ class Tool:
     run: Callable[[Call, Any], Any]
     writes: bool = False
 
+    def lacks(self, scopes: Collection[str]) -> str | None:
+        """The scope that a client with these would need more, or None where it may call the tool."""
+        needed = ("code", "read") if self.scope == "code" else (self.scope,)
+        return next((scope for scope in needed if scope is not None and scope not in scopes), None)
+
+    @property
+    def lane(self) -> Lane:
+        """Which of the gateway's threads run it."""
+        return "write" if self.writes else "script" if self.scope == "code" else "read"
+
     @property
     def adapter(self) -> TypeAdapter[Any]:
         """The checker of the arguments, made when first used and kept."""
@@ -106,8 +119,9 @@ def _without_titles(schema: Any) -> Any:
 
 def run(tool: Tool, call: Call, arguments: Any) -> Any:
     """Check rights and arguments and run one tool. Gives its answer or a Refusal; what breaks is raised."""
-    if tool.scope is not None and tool.scope not in call.rights.scopes:
-        message = f"this client lacks the scope {tool.scope} that {tool.name} needs; ask the owner for it"
+    lacking = tool.lacks(call.rights.scopes)
+    if lacking is not None:
+        message = f"this client lacks the scope {lacking} that {tool.name} needs; ask the owner for it"
         return Refusal(Code.FORBIDDEN, message)
     checked = args.checked(tool.name, tool.adapter, arguments)
     if isinstance(checked, Refusal):
@@ -160,6 +174,15 @@ def _links(call: Call, a: args.LinksArguments) -> Links | Refusal:
 def _history(call: Call, a: args.HistoryArguments) -> HistoryAnswer | Refusal:
     path = reading.parse_path(a.path)
     return path if isinstance(path, Refusal) else reading.history(call.door, call.rights, path, a.cursor)
+
+
+def _run_code(call: Call, a: args.RunCodeArguments) -> RunAnswer | Refusal:
+    def ask(name: str, arguments: dict[str, Any]) -> dict[str, Any] | Refusal:
+        # The very tools of this client, with its rights: a script can do nothing that its client could not.
+        answer = refusals.guarded(lambda: run(BY_NAME[name], call, arguments))
+        return answer if isinstance(answer, Refusal) else to_json(answer)
+
+    return scripting.run(call.door.scripts, a.script, a.timeout_s, ask)
 
 
 def _contract(call: Call, _: args.NoArguments) -> ContractAnswer:
@@ -383,6 +406,7 @@ TOOLS: Final = (
         _recover,
         writes=True,
     ),
+    Tool("run_code", "code", "Run a script", scripting.SAYS, args.RunCodeArguments, RunAnswer, _run_code),
     Tool(
         "contract",
         None,

@@ -166,6 +166,38 @@ class ContractAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Cited:
+    """Lines of one revision that a script was shown; a file without lines has none."""
+
+    path: str
+    hash: str
+    start_line: int | None = None
+    end_line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What a script did not see: the call, the path where it had one, and why."""
+
+    call: str
+    path: str | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    """The answer of ``run_code``. All but ``value`` and ``logs`` is the gateway's own record."""
+
+    value: Any
+    logs: tuple[str, ...]
+    citations: tuple[Cited, ...]
+    complete: bool
+    truncation: tuple[LeftOut, ...]
+    usage: dict[str, int]
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     vault: dict[str, Any]
     index: dict[str, Any]
