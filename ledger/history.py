@@ -18,15 +18,21 @@ from .records import Event, basis_from, event_id, read_body
 _LATELY: Final = timedelta(seconds=30)
 _EVENT: Final = re.compile(r"ev-([0-9]{1,18})-[0-9a-f]{12}\Z")
 
+TOGETHER: Final = 16
+"""An end stands this far from its plan at most where all went well: so many plans are kept together, and then ended."""
+
+_KIND, _AFTER, _END, _END_BODY = 1, 7, 9, 11
+_COLUMNS: Final = "r.seq, r.kind, r.at, r.client, r.body, c.n, c.before, c.after, c.mode, e.seq, e.at, e.body"
 OF_PATH: Final = (
-    "SELECT r.seq, r.kind, r.at, r.client, r.body, c.n, c.before, c.after, c.mode, e.seq, e.at, e.body"
-    " FROM changes c JOIN rows r ON r.seq = c.seq LEFT JOIN ends x ON x.plan = c.seq"
+    f"SELECT {_COLUMNS} FROM changes c JOIN rows r ON r.seq = c.seq LEFT JOIN ends x ON x.plan = c.seq"
     " LEFT JOIN rows e ON e.seq = x.seq WHERE c.path = ? AND c.seq < ? ORDER BY c.seq DESC"
 )
-LAST: Final = (
-    "SELECT r.kind, c.after, e.body FROM changes c JOIN rows r ON r.seq = c.seq LEFT JOIN ends x ON x.plan = c.seq"
-    " LEFT JOIN rows e ON e.seq = x.seq WHERE c.path = ? ORDER BY c.seq DESC"
+LATE: Final = (
+    f"SELECT {_COLUMNS} FROM ends x CROSS JOIN changes c ON c.seq = x.plan CROSS JOIN rows r ON r.seq = c.seq"
+    f" CROSS JOIN rows e ON e.seq = x.seq WHERE x.seq > x.plan + {TOGETHER} AND c.path = ? AND x.seq > ? AND x.seq < ?"
+    " ORDER BY x.seq DESC"
 )
+"""Plans that were pending for a while, by their ends: the few whose place in the order is not that of their plan."""
 BETWEEN: Final = (
     "SELECT seq, kind, body FROM rows WHERE kind IN ('end', 'external') AND kind = ? AND client IS ?"
     " AND at >= ? AND at <= ? ORDER BY at DESC, seq DESC"
@@ -36,22 +42,46 @@ REVISION: Final = "SELECT mode FROM changes WHERE path = ? AND (before = ? OR af
 
 def of_path(reader: apsw.Connection, path: NotePath, below: int | None, limit: int) -> list[Event]:
     """Events of a path, newest first; ``below`` is the ``seq`` of the last one seen."""
-    events: list[Event] = []
-    for row in reader.execute(OF_PATH, (path, below if below is not None else 1 << 62)):
-        event = _event(reader, path, row)
-        if event is not None:
-            events.append(event)
-            if len(events) == limit:
-                break
-    return events
+    return [_event(reader, path, row) for row in _landed_rows(reader, path, below, limit, baseline=False)]
 
 
 def last(reader: apsw.Connection, path: NotePath) -> tuple[Basis, bool] | None:
     """What a path was last known to hold, and whether that came around the door; None for an unknown path."""
-    for kind, after, end in reader.execute(LAST, (path,)):
-        if kind != "plan" or _landed(end, path):
-            return basis_from(after), kind == "external"
+    for row in _landed_rows(reader, path, None, 1, baseline=True):
+        return basis_from(row[_AFTER]), row[_KIND] == "external"
     return None
+
+
+def _landed_rows(
+    reader: apsw.Connection, path: NotePath, below: int | None, limit: int, *, baseline: bool
+) -> list[tuple[Any, ...]]:
+    """What landed on a path, newest first, in the order of the rows that say so: a plan's end, or the row itself.
+
+    Plans are read in their own order, and their ends stand in that order as well, but for plans that were pending: up
+    to ``TOGETHER`` rows later that is made good here, and what ended later still is looked for apart.
+    """
+    top, floor = below if below is not None else 1 << 62, 0
+    found: list[tuple[Any, ...]] = []
+    for row in reader.execute(OF_PATH, (path, top)):
+        seq, event = row[0], _event_seq(row)
+        if seq + TOGETHER < floor:
+            break
+        if floor < event < top and event <= seq + TOGETHER and _has_landed(row, path, baseline):
+            found.append(row)
+            if floor == 0 and len(found) == limit:
+                floor = min(map(_event_seq, found))
+    found += [row for row in reader.execute(LATE, (path, floor, top)) if _has_landed(row, path, baseline)]
+    return sorted(found, key=_event_seq, reverse=True)[:limit]
+
+
+def _event_seq(row: tuple[Any, ...]) -> int:
+    """The row that says that a change landed: the plan's end, or what came around the door."""
+    return int(row[_END] or row[0])
+
+
+def _has_landed(row: tuple[Any, ...], path: NotePath, baseline: bool) -> bool:
+    kind = row[_KIND]
+    return _landed(row[_END_BODY], path) if kind == "plan" else kind != "baseline" or baseline
 
 
 def has_begun(reader: apsw.Connection) -> bool:
@@ -128,10 +158,8 @@ def _landed(end: str | None, path: NotePath) -> bool:
     return ended["state"] != "refused" and path in ended["landed"]
 
 
-def _event(reader: apsw.Connection, path: NotePath, row: Any) -> Event | None:
-    seq, kind, at, client, body, n, before, after, mode, end_seq, end_at, end_body = row
-    if kind == "baseline" or (kind == "plan" and not _landed(end_body, path)):
-        return None
+def _event(reader: apsw.Connection, path: NotePath, row: tuple[Any, ...]) -> Event:
+    seq, kind, at, client, body, n, before, after, mode, end_seq, end_at, _ = row
     found = read_body(body)
     shown = Kind(found["kind"]) if n == 0 or kind == "external" else Kind.INDEX
     return Event(
@@ -145,5 +173,5 @@ def _event(reader: apsw.Connection, path: NotePath, row: Any) -> Event | None:
         mode,
         found.get("reason") if n == 0 else None,
         found.get("note") if n == 0 else None,
-        seq,
+        end_seq or seq,
     )

@@ -17,7 +17,7 @@ import apsw
 
 from muninn.model.errors import LedgerUnavailableError
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,12 @@ def _find_claims(writer: apsw.Connection) -> None:
     )
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (Migration(2, _find_claims),)
+def _find_late_ends(writer: apsw.Connection) -> None:
+    """3: ends of plans that were pending are found; kept bytes may be packed against others (``blobs``)."""
+    writer.execute("CREATE INDEX ends_late ON ends (seq) WHERE seq > plan + 16")
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (Migration(2, _find_claims), Migration(3, _find_late_ends))
 """In order, without gaps; the last one leads to ``VERSION``."""
 
 

@@ -42,7 +42,9 @@ class Ending:
 def keep(writer: apsw.Connection, opening: Opening) -> Entry:
     """Keep a plan and all bytes it needs, in the transaction that is open."""
     terms, changes = opening.terms, opening.changes
-    blobs.keep(writer, opening.contents)
+    sides = [(change.before, change.after) for change in changes]
+    earlier = {after: was for was, after in sides if isinstance(was, ContentHash) and isinstance(after, ContentHash)}
+    blobs.keep(writer, opening.contents, earlier)
     events, opened = counters(writer)
     seq, at = append(writer, "plan", terms.client, body_of(terms), changes, (events, opened + 1))
     writer.execute("INSERT INTO pendings VALUES (?, ?)", (terms.pending_id, seq))

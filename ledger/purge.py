@@ -65,6 +65,7 @@ def _remove(writer: apsw.Connection, digests: Sequence[ContentHash], reason: str
     guard = writer.execute("SELECT sql FROM sqlite_master WHERE name = ?", (_TRIGGER,)).get
     writer.execute(f"DROP TRIGGER {_TRIGGER}")
     for digest in digests:
+        blobs.stand_alone(writer, digest)
         writer.execute("DELETE FROM blobs WHERE hash = ?", (bytes.fromhex(digest),))
     writer.execute(guard)
     return row

@@ -5,7 +5,10 @@
 -- stands in the rows as well; `verify` compares them, and these statements with those of the file. Claims and
 -- summaries have no table: the index `rows_by_source` finds them by the path in their body.
 --
--- `blobs` are the one thing that can go: `purge` removes kept bytes by their hash, and adds a row that says so.
+-- `ends_late` finds the few plans that were pending: all others end at most 16 rows later (ledger/history.py).
+--
+-- `blobs` are the one thing that can go: `purge` removes kept bytes by their hash, and adds a row that says so. `packed`
+-- is one zstandard frame; or the byte 1, the hash of other kept bytes, and a frame with those as prefix (ledger/blobs.py).
 
 CREATE TABLE rows (
     seq     INTEGER PRIMARY KEY,               -- 1, 2, 3 … without gaps
@@ -44,6 +47,7 @@ CREATE TABLE ends (
 ) STRICT;
 
 CREATE INDEX ends_at_start ON ends (seq) WHERE at_start = 1;
+CREATE INDEX ends_late ON ends (seq) WHERE seq > plan + 16;
 
 CREATE TABLE requests (
     client     TEXT NOT NULL,

@@ -17,7 +17,7 @@ import apsw
 from muninn.model.content import ContentHash
 
 from . import chain, shape
-from .blobs import unpacked
+from .blobs import base_of, unpacked
 from .file import LedgerDamagedError, as_ledger_errors
 from .records import read_body
 
@@ -214,7 +214,7 @@ def _contents(connection: apsw.Connection) -> Iterator[tuple[bytes, str | None]]
         if not isinstance(digest, bytes):
             yield b"", "kept bytes: their hash is none"
             continue
-        content = unpacked(size, packed)
+        content = unpacked(size, packed, base_of(connection, packed))
         if content is None:
             yield digest, f"kept bytes {digest.hex()}: they cannot be unpacked"
         else:

@@ -16,11 +16,13 @@ import pytest
 
 from ledger import Entry, Ledger, Terms, verify
 from ledger import file as files
+from ledger.history import TOGETHER
 from ledger.migrations import VERSION
 from muninn.model import seams
 from muninn.model.change import Change, Kind, Request
 from muninn.model.content import MISSING, Basis, ContentHash
 from muninn.model.errors import LedgerUnavailableError
+from muninn.turns import MOST
 from tests.conftest import at, breaking, path
 
 A, B, C = b"a\n", b"b\n", b"c\n"
@@ -153,6 +155,41 @@ def test_history_is_newest_first_and_paged(book: Ledger) -> None:
     rest = book.history(path("a.md"), first[-1].seq, 3)
     assert [event.id for event in (*first, *rest)] == events[::-1]
     assert book.history(path("none.md"), None, 3) == []
+
+
+@pytest.mark.parametrize("others", [0, 3, 9, 40])
+def test_history_goes_by_the_ends_of_plans(book: Ledger, others: int) -> None:
+    """A plan that was pending meanwhile happened when it ended, not when it was made."""
+    first = done(book, keep(book, "a.md", None, A))
+    pending = keep(book, "a.md", A, B)
+    meanwhile = [done(book, keep(book, "a.md", B, C)) for _ in range(others)]
+    late = done(book, pending)
+    newest = done(book, keep(book, "a.md", C, A))
+    expected = [newest, late, *meanwhile[::-1], first]
+    assert [event.id for event in book.history(path("a.md"), None, 99)] == expected
+    paged: list[str] = []
+    below = None
+    for _ in expected:
+        found = book.history(path("a.md"), below, 2)
+        paged += [event.id for event in found]
+        below = found[-1].seq if found else below
+    assert paged == expected
+    assert book.last(path("a.md")) == (h(A), False)
+
+
+@pytest.mark.parametrize("others", [0, 40])
+def test_what_a_path_last_held_goes_by_the_ends_as_well(book: Ledger, others: int) -> None:
+    pending = keep(book, "a.md", A, B)
+    done(book, keep(book, "a.md", None, A))
+    for number in range(others):
+        done(book, keep(book, f"b{number}.md", None, A))
+    assert book.last(path("a.md")) == (h(A), False)
+    done(book, pending)
+    assert book.last(path("a.md")) == (h(B), False)
+
+
+def test_no_more_plans_go_together_than_history_counts_on() -> None:
+    assert MOST <= TOGETHER
 
 
 def test_the_page_knows_the_event_as_one_of_its_index(book: Ledger) -> None:

@@ -279,4 +279,41 @@ MUTANTS: Final = (
         ),
         (_GROUP + "test_writes_of_one_folder_share_transactions_page_and_flush",),
     ),
+    Mutant(
+        "a plan that was pending stands in the history where it was made",
+        (
+            Edit(
+                "ledger/history.py", "        seq, event = row[0], _event_seq(row)\n", "        seq = event = row[0]\n"
+            ),
+        ),
+        ("tests/ledger/test_store.py::test_history_goes_by_the_ends_of_plans",),
+    ),
+    Mutant(
+        "ends that came much later are not looked for",
+        (
+            Edit(
+                "ledger/history.py",
+                "    found += [row for row in reader.execute(LATE",
+                "    [row for row in reader.execute(LATE",
+            ),
+        ),
+        ("tests/ledger/test_store.py::test_history_goes_by_the_ends_of_plans",),
+    ),
+    Mutant(
+        "a purge takes what others are packed against",
+        (Edit("ledger/purge.py", "        blobs.stand_alone(writer, digest)\n", ""),),
+        ("tests/ledger/test_blobs.py",),
+    ),
+    Mutant(
+        "a revision is packed against one that needs another itself",
+        (
+            Edit("ledger/blobs.py", "    named = _base_named(row[1]) or named\n", ""),
+            Edit(
+                "ledger/blobs.py",
+                "    base = base_of(connection, row[1]) if named != bytes.fromhex(earlier) else unpacked(*row)\n",
+                "    base = content(connection, earlier)\n",
+            ),
+        ),
+        ("tests/ledger/test_blobs.py",),
+    ),
 )
