@@ -17,7 +17,7 @@ from muninn.model.content import NotePath
 
 from .fields import LOG, RETIRED, WEIGHTS, Facts
 from .question import Plan, Question, plan
-from .rows import Facet
+from .rows import facet
 from .store import one
 
 MOST_COUNTED: Final = 1_000
@@ -46,22 +46,22 @@ class Filters:
 
     def fit(self, path: str, facts: Facts) -> bool:
         """Whether a note is one that is asked for."""
-        facets = {str(Facet("tag", tag)) for tag in facts.tags}
-        facets.add(str(Facet("type", facts.type or "")))
-        facets.add(str(Facet("status", facts.status or "")))
+        facets = {facet("tag", tag) for tag in facts.tags}
+        facets.add(facet("type", facts.type or ""))
+        facets.add(facet("status", facts.status or ""))
         return (
             (self.with_retired or not facts.flags & RETIRED)
             and (not self.folder or path.startswith(self.folder + "/"))
-            and all(facet in facets for facet in self._facets())
+            and all(wanted in facets for wanted in self._facets())
             and (self.since is None or facts.day >= self.since)
             and (self.until is None or facts.day <= self.until)
         )
 
     def _facets(self) -> list[str]:
-        wanted = [Facet("tag", tag) for tag in self.tags]
-        wanted += [Facet("type", self.type)] if self.type is not None else []
-        wanted += [Facet("status", self.status)] if self.status is not None else []
-        return [str(facet) for facet in wanted]
+        wanted = [facet("tag", tag) for tag in self.tags]
+        wanted += [facet("type", self.type)] if self.type is not None else []
+        wanted += [facet("status", self.status)] if self.status is not None else []
+        return wanted
 
     def condition(self) -> tuple[str, list[Any]]:
         """The same as SQL over ``docs``."""

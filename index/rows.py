@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import apsw
 
@@ -13,18 +13,15 @@ from muninn.model.content import NotePath, same_name
 from .fields import COLUMNS, FLAG_BITS, Digest, name_key
 from .store import one
 
+_INSERT_DOC = "INSERT INTO docs VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_LINK = "INSERT INTO links VALUES(?, ?, ?, ?, ?)"
+_INSERT_ALIAS = "INSERT OR IGNORE INTO aliases VALUES(?, ?)"
 _INSERT_TERMS = f"INSERT INTO terms(rowid, {', '.join(COLUMNS)}) VALUES(?{', ?' * len(COLUMNS)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Facet:
+def facet(kind: str, value: str) -> str:
     """How a filter's value is written in a row: one kind of value, folded."""
-
-    kind: str
-    value: str
-
-    def __str__(self) -> str:
-        return f"\n{self.kind}:{same_name(self.value)}\n"
+    return f"\n{kind}:{same_name(value)}\n"
 
 
 def put(connection: apsw.Connection, digest: Digest, stamp: int, *, new_words: bool) -> bool:
@@ -44,10 +41,26 @@ def put(connection: apsw.Connection, digest: Digest, stamp: int, *, new_words: b
     else:
         _forget(connection, row[0])
         number = row[0] >> FLAG_BITS
-    _insert(connection, digest, stamp, number << FLAG_BITS | flags, raw_hash)
+    _insert(connection, digest, stamp, number << FLAG_BITS | flags)
     if new_words:
         _learn(connection, digest)
     return True
+
+
+def put_new(connection: apsw.Connection, batch: Sequence[tuple[Digest, int]]) -> None:
+    """Write many notes with their stamps, of which none is there under its path or twice among them."""
+    number = one(connection, "SELECT coalesce(max(id), 0) FROM docs")[0] >> FLAG_BITS
+    ids = [at << FLAG_BITS | taken.facts.flags for at, (taken, _) in enumerate(batch, number + 1)]
+    each = list(zip(ids, batch, strict=True))
+    connection.executemany(_INSERT_DOC, [_doc(taken, stamp, row_id) for row_id, (taken, stamp) in each])
+    connection.executemany(_INSERT_TERMS, [(row_id, *taken.columns) for row_id, (taken, _) in each])
+    connection.executemany(
+        _INSERT_LINK,
+        [(key, row_id, line, kind, target) for row_id, (taken, _) in each for key, line, kind, target in taken.links],
+    )
+    connection.executemany(
+        _INSERT_ALIAS, [(same_name(alias), row_id) for row_id, (taken, _) in each for alias in taken.facts.aliases]
+    )
 
 
 def drop(connection: apsw.Connection, path: str) -> bool:
@@ -86,30 +99,28 @@ def _forget(connection: apsw.Connection, row_id: int) -> None:
     connection.execute("DELETE FROM docs WHERE id=?", (row_id,))
 
 
-def _insert(connection: apsw.Connection, digest: Digest, stamp: int, row_id: int, raw_hash: bytes) -> None:
-    facts, path = digest.facts, digest.path
-    tags = json.dumps(facts.tags, ensure_ascii=False) if facts.tags else "[]"
-    facets = [Facet("tag", tag) for tag in facts.tags]
-    facets += [Facet("type", facts.type)] if facts.type is not None else []
-    facets += [Facet("status", facts.status)] if facts.status is not None else []
-    connection.execute(
-        "INSERT INTO docs VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(row_id, path, name_key(path.name), raw_hash, stamp),
-            *(facts.title, facts.type, facts.status, facts.date, facts.day),
-            *(tags, "".join(map(str, facets)), facts.body, digest.fault),
-        ),
-    )
+def _insert(connection: apsw.Connection, digest: Digest, stamp: int, row_id: int) -> None:
+    connection.execute(_INSERT_DOC, _doc(digest, stamp, row_id))
     connection.execute(_INSERT_TERMS, (row_id, *digest.columns))
     if digest.links:
         connection.executemany(
-            "INSERT INTO links VALUES(?, ?, ?, ?, ?)",
-            [(key, row_id, line, kind, target) for key, line, kind, target in digest.links],
+            _INSERT_LINK, [(key, row_id, line, kind, target) for key, line, kind, target in digest.links]
         )
-    if facts.aliases:
-        connection.executemany(
-            "INSERT OR IGNORE INTO aliases VALUES(?, ?)", [(same_name(alias), row_id) for alias in facts.aliases]
-        )
+    if digest.facts.aliases:
+        connection.executemany(_INSERT_ALIAS, [(same_name(alias), row_id) for alias in digest.facts.aliases])
+
+
+def _doc(digest: Digest, stamp: int, row_id: int) -> tuple[Any, ...]:
+    facts, path = digest.facts, digest.path
+    tags = json.dumps(facts.tags, ensure_ascii=False) if facts.tags else "[]"
+    facets = [facet("tag", tag) for tag in facts.tags]
+    facets += [facet("type", facts.type)] if facts.type is not None else []
+    facets += [facet("status", facts.status)] if facts.status is not None else []
+    return (
+        *(row_id, path, name_key(path.name), bytes.fromhex(digest.hash), stamp),
+        *(facts.title, facts.type, facts.status, facts.date, facts.day),
+        *(tags, "".join(facets), facts.body, digest.fault),
+    )
 
 
 def _learn(connection: apsw.Connection, digest: Digest) -> None:

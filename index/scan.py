@@ -19,15 +19,19 @@ from muninn.model.sight import Absent, Blocked, Elsewhere, File
 
 from . import rows
 from .fields import Digest, digest
+from .schema import begin_filling, end_filling
 from .settings import IndexSettings, Look, Walk
 from .stamps import UNREAD, Stamps
 from .store import Shelf, ShelfError, one
 from .words import Lexicon
 
-_BATCH_NOTES: Final = 500
-_BATCH_BYTES: Final = 8 * 1024 * 1024
+_BATCH_NOTES: Final = 1_000
+_BATCH_BYTES: Final = 4 * 1024 * 1024
+_LARGER: Final = 4
+"""How much larger the transactions are that fill a new file: each leaves a segment that is to be joined."""
 _PAUSE_S: Final = 0.0005
 _PAUSE_EVERY: Final = 100
+_TOLD_EVERY: Final = 500
 _SLACK_NS: Final = 2_000_000_000
 """Some file systems keep times to two seconds only."""
 
@@ -118,6 +122,8 @@ class Scan:
                     shelf.stamps.drop(path)
             meta = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('ready', 'scanned')"))
             stamps = shelf.stamps
+            if not meta.get("ready"):
+                begin_filling(connection)
         began = max(shelf.scanned_ns, int(meta.get("scanned", 0)))
         return _Part(shelf, stamps, strays, began - _SLACK_NS, fresh=not meta.get("ready"))
 
@@ -141,7 +147,7 @@ class Scan:
                 if gently and seen >= pause:
                     pause = seen + _PAUSE_EVERY
                     time.sleep(_PAUSE_S)
-                if progress is not None and seen >= said + _BATCH_NOTES:
+                if progress is not None and seen >= said + _TOLD_EVERY:
                     said = seen
                     progress(seen)
         finally:
@@ -177,7 +183,8 @@ class Scan:
         self._read(part, path, number, look)
         if gently:
             time.sleep(0)
-        if len(part.batch) >= _BATCH_NOTES or part.bytes_waiting >= _BATCH_BYTES:
+        times = _LARGER if part.fresh else 1
+        if len(part.batch) >= _BATCH_NOTES * times or part.bytes_waiting >= _BATCH_BYTES * times:
             self._flush(part)
 
     def _read(self, part: _Part, path: NotePath, stamp: int, look: Look) -> None:
@@ -214,10 +221,8 @@ class Scan:
             return
         with part.shelf.writing() as connection:
             touched = self._touched()
-            for taken, stamp in part.batch:
-                if taken.path in touched:
-                    continue
-                if rows.put(connection, taken, stamp, new_words=not part.fresh):
+            for taken, stamp in self._put_new(connection, part, touched) if part.fresh else part.batch:
+                if taken.path not in touched and rows.put(connection, taken, stamp, new_words=not part.fresh):
                     self._changed += 1
                     part.learned += 1
             for path in part.new_files:
@@ -230,6 +235,21 @@ class Scan:
         part.batch.clear()
         part.new_files.clear()
         part.bytes_waiting = 0
+
+    def _put_new(self, connection: apsw.Connection, part: _Part, touched: set[NotePath]) -> list[tuple[Digest, int]]:
+        """Write at once what a new shelf cannot hold yet; gives back the rest."""
+        new: dict[str, tuple[Digest, int]] = {}
+        rest = []
+        for item in part.batch:
+            path = item[0].path
+            if path in new or path in touched or part.stamps.get(path) is not None:
+                rest.append(item)
+            else:
+                new[path] = item
+        rows.put_new(connection, list(new.values()))
+        self._changed += len(new)
+        part.learned += len(new)
+        return rest
 
     def _drop_gone(self, part: _Part, look: Look) -> None:
         unmet = dict(self._unmet(part))
@@ -268,16 +288,17 @@ class Scan:
         if recount or kept != mine:
             with part.shelf.writing() as connection:
                 if part.fresh:
-                    connection.execute("INSERT INTO terms(terms) VALUES('optimize')")
+                    end_filling(connection)
                 if recount:
                     rows.count_words(connection)
                     rows.note_meta(connection, "ready", 1)
                 connection.execute("DELETE FROM faults")
                 connection.executemany("INSERT INTO faults VALUES(?, ?)", sorted(mine.items()))
         if part.fresh:
-            # Joining the segments of a whole build leaves a third of the pages free.
+            # Where there were several segments, joining them leaves as many pages free as it has filled.
             with part.shelf.holding() as connection:
-                connection.execute("VACUUM")
+                if one(connection, "PRAGMA freelist_count")[0] > one(connection, "PRAGMA page_count")[0] // 10:
+                    connection.execute("VACUUM")
         part.shelf.note_scan(self._started_ns)
 
     def _all_faults(self) -> tuple[Fault, ...]:

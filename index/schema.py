@@ -15,7 +15,9 @@ import apsw
 from .fields import COLUMNS
 from .settings import IndexSettings
 
-VERSION: Final = 4
+_CACHE_SIZE: Final = -8192
+"""In KiB, as SQLite wants it."""
+VERSION: Final = 5
 
 TABLES: Final = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
@@ -23,17 +25,10 @@ CREATE TABLE docs(
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL, hash BLOB NOT NULL, stamp INTEGER NOT NULL,
     title TEXT NOT NULL, type TEXT, status TEXT, date TEXT, day TEXT NOT NULL, tags TEXT NOT NULL,
     filters TEXT NOT NULL, body INTEGER NOT NULL, fault TEXT) STRICT;
-CREATE INDEX docs_name ON docs(name);
-CREATE INDEX docs_retired ON docs(id) WHERE id & 2;
-CREATE INDEX docs_fault ON docs(path) WHERE fault IS NOT NULL;
 CREATE TABLE files(path TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE INDEX files_name ON files(name);
 CREATE TABLE aliases(name TEXT NOT NULL, source INTEGER NOT NULL, PRIMARY KEY(name, source)) STRICT, WITHOUT ROWID;
-CREATE INDEX aliases_source ON aliases(source);
 CREATE TABLE links(name TEXT NOT NULL, source INTEGER NOT NULL, line INTEGER NOT NULL, kind TEXT NOT NULL,
     target TEXT NOT NULL) STRICT;
-CREATE INDEX links_name ON links(name);
-CREATE INDEX links_source ON links(source);
 CREATE TABLE faults(path TEXT PRIMARY KEY, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE words(term TEXT PRIMARY KEY, notes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE VIRTUAL TABLE terms USING fts5({", ".join(COLUMNS)}, content='', contentless_delete=1,
@@ -41,6 +36,20 @@ CREATE VIRTUAL TABLE terms USING fts5({", ".join(COLUMNS)}, content='', contentl
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(terms, row);
 """
 
+INDEXES: Final = """
+CREATE INDEX docs_name ON docs(name);
+CREATE INDEX docs_retired ON docs(id) WHERE id & 2;
+CREATE INDEX docs_fault ON docs(path) WHERE fault IS NOT NULL;
+CREATE INDEX files_name ON files(name);
+CREATE INDEX aliases_source ON aliases(source);
+CREATE INDEX links_name ON links(name);
+CREATE INDEX links_source ON links(source);
+"""
+"""Made when a new file is full: sorting once costs less than keeping order all the way."""
+
+_BUILD_HASH: Final = 48 * 1024 * 1024
+"""Bytes of postings that FTS5 gathers before it writes a segment, while a new file is filled; a transaction ends
+sooner. The usual value is 1 MiB."""
 
 TABLE_NAMES: Final = frozenset(
     {"meta", "docs", "files", "aliases", "links", "faults", "words", "terms", "vocabulary", "terms_data", "terms_idx"}
@@ -62,7 +71,7 @@ def connect(file: Path, busy_wait_s: float, *, create: bool = False, log: bool =
     connection = apsw.Connection(str(file), flags=flags)
     try:
         connection.set_busy_timeout(int(busy_wait_s * 1000))
-        connection.execute("PRAGMA cache_size=-8192; PRAGMA temp_store=MEMORY")
+        connection.execute(f"PRAGMA cache_size={_CACHE_SIZE}; PRAGMA temp_store=MEMORY")
         if log:
             connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
@@ -77,3 +86,19 @@ def lay_out(connection: apsw.Connection, settings: IndexSettings) -> None:
     with connection:
         connection.execute(TABLES)
         connection.execute("INSERT INTO meta VALUES('mark', ?), ('ready', 0), ('scanned', 0)", (mark(settings),))
+
+
+def begin_filling(connection: apsw.Connection) -> None:
+    """Set a new file up for very many notes: large segments, and none joined before the end."""
+    for option, value in (("hashsize", _BUILD_HASH), ("automerge", 0), ("crisismerge", 1999)):
+        connection.execute("INSERT INTO terms(terms, rank) VALUES(?, ?)", (option, value))
+    connection.execute("PRAGMA cache_size=-32768")
+
+
+def end_filling(connection: apsw.Connection) -> None:
+    """Join the segments of a new file, and set it up for a note at a time. Inside a transaction."""
+    connection.execute("INSERT INTO terms(terms) VALUES('optimize')")
+    for option, value in (("hashsize", 1 << 20), ("automerge", 4), ("crisismerge", 16)):
+        connection.execute("INSERT INTO terms(terms, rank) VALUES(?, ?)", (option, value))
+    connection.execute(INDEXES)
+    connection.execute(f"PRAGMA cache_size={_CACHE_SIZE}")

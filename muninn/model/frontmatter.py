@@ -124,7 +124,12 @@ def read(text: str, first_line: int) -> Frontmatter:
 
 
 def _read(text: str, first_line: int) -> Frontmatter:
-    # YAML's parser is a good part of what a command would import, and most read no frontmatter.
+    # YAML's parser is a good part of what a command would import, and most frontmatter can do without it.
+    from . import plain_yaml
+
+    found = plain_yaml.read(text, first_line)
+    if found is not None:
+        return found
     from .yaml_events import build
 
     return build(text, first_line, tuple(hidden(text, first_line)))
@@ -143,6 +148,8 @@ def resolve(typed: str) -> str | int | float | bool | None:
         return True
     if typed in _FALSE:
         return False
+    if typed[0].isalpha():  # a number begins with a digit, a sign or a point
+        return typed
     if INTEGER.match(typed):
         return _integer(typed)
     if _FLOAT.match(typed):

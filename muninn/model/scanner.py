@@ -16,7 +16,7 @@ from typing import Final, Literal
 LinkKind = Literal["wikilink", "embed", "markdown"]
 
 _MARK = re.compile(r"\\[^\r\n]|`+|~{3,}|<!--|%%|!?\[\[|!?\[|\]\(|\]")
-_SIMPLE = re.compile(r"!?\[\[([^\[\]\r\n]{1,1000})\]\]|!?\[([^\[\]]{0,500})\]\(")
+_SIMPLE = re.compile(r"\[(?:\[([^\[\]\r\n]{1,1000})\]\]|([^\[\]]{0,500})\]\()")
 WIKILINK = re.compile(r"\[\[([^\[\]\r\n]{1,1000})\]\]")
 _LINE_START = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*\Z")
 _BLOCK_END = re.compile(r"\n(?=[ \t>]{0,200}(?:\r?\n|\Z|#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|`{3}|~{3}|\|))")
@@ -76,24 +76,27 @@ def in_body(text: str, start: int) -> list[Span]:
     notes are, is read by one expression; it counts what it should have found, and leaves the rest to ``Scanner``."""
     if not any(mark in text for mark in _SPECIAL):
         found = list(_SIMPLE.finditer(text, start))
-        pages = sum(1 for one in found if one[1] is not None)
-        if text.count("[[", start) == pages and text.count("](", start) == len(found) - pages:
-            return list(_simple(text, found))
+        others = [one[1] for one in found].count(None)
+        if text.count("[[", start) == len(found) - others and text.count("](", start) == others:
+            return list(_simple(text, start, found))
     return list(Scanner(text, start).run())
 
 
-def _simple(text: str, found: list[re.Match[str]]) -> Iterator[Span]:
-    past = 0
+def _simple(text: str, start: int, found: list[re.Match[str]]) -> Iterator[Span]:
+    past = start
     for mark in found:
-        if mark.start() < past:
+        begin, end = mark.span()
+        if begin < past:
             continue
-        embed = mark[0].startswith("!")
+        embed = begin > past and text[begin - 1] == "!"
+        begin -= embed
         if mark[1] is not None:
-            span = wikilink(mark[1], mark.start(), mark.end(), embed)
+            span = wikilink(mark[1], begin, end, embed)
+            past = end
         else:
-            address = DESTINATION.match(text, mark.end())
-            past = mark.end() if address is None else address.end()
-            span = None if address is None else markdown(mark[2], address, mark.start(), embed)
+            address = DESTINATION.match(text, end)
+            past = end if address is None else address.end()
+            span = None if address is None else markdown(mark[2], address, begin, embed)
         if span is not None:
             yield span
 
