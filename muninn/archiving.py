@@ -80,13 +80,17 @@ def plan_restore(draft: RestoreDraft, view: View, contract: Contract, rights: Ri
 
 
 def plan_undo(draft: UndoDraft, view: View, contract: Contract, today: str) -> Plan | Refusal:
-    """The same change with its sides swapped, only while the path holds the bytes to be undone. Not judged either."""
+    """The same change with its sides swapped, only while the path holds the bytes to be undone. Not judged either.
+
+    The folder's page follows where there is one; none is made, because undoing leaves nothing new behind.
+    """
     now = basis_of(view.note)
     back_to = MISSING if draft.kept is None else draft.kept.hash
     if now is None or now != draft.expected:
         return refusals.conflict(draft.path, draft.expected, now or MISSING, back_to)
     note = None if draft.kept is None else notes.parse(draft.path, draft.kept.content, draft.kept.hash)
-    effect = pages.effect(draft.path, note, view, contract, today)
+    has_page = not isinstance(view.page, Absent)
+    effect = pages.effect(draft.path, note, view, contract, today) if has_page else pages.PageEffect()
     if isinstance(effect, Refusal):
         return effect
     contents = dict(effect.contents)

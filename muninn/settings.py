@@ -16,7 +16,7 @@ from muninn.model.errors import SettingsError
 from muninn.model.rights import Globs
 
 if TYPE_CHECKING:
-    from muninn.contract import Contract
+    from muninn.contract import Contract, OwnerRules
 
 FILE: Final = "muninn.toml"
 LANGUAGES: Final = frozenset(
@@ -151,17 +151,22 @@ class Settings:
     def contract(self) -> Contract:
         """The contract with the owner's rules."""
         # A search on every prompt needs no contract, and its rules are a tenth of what it would import.
-        from muninn.contract import OwnerRules, build
+        from muninn.contract import build
+
+        return build(self.owner_rules(), self.values["folder_index"] or None, self.values["private"])
+
+    def owner_rules(self) -> OwnerRules:
+        """What the owner narrowed or relaxed of the contract."""
+        from muninn.contract import OwnerRules
 
         values = self.values
-        owner = OwnerRules(
+        return OwnerRules(
             tuple(values["contract.types"]),
             tuple(values["contract.statuses"]),
             values["contract.tags_min"],
             values["contract.tags_max"],
             tuple(values["contract.exempt"]),
         )
-        return build(owner, values["folder_index"] or None, values["private"])
 
     @property
     def private(self) -> Globs:

@@ -18,6 +18,7 @@ _COMMANDS: Final = {
     "undo": ("undo", "take back what a client, or somebody around the door, did"),
     "index": ("index", "rebuild, scan, or show the index"),
     "model": ("model", "add a model for vectors or close calls, or show what is there"),
+    "adopt": ("adopt", "help the notes of an existing vault to meet the contract"),
     "ledger": ("ledger", "verify, show or export the ledger"),
     "demo": ("demo", "show the whole workflow on a sample vault"),
     "start": ("start", "make a first client, say how to connect, and serve"),
