@@ -16,6 +16,9 @@ from muninn.model.content import ContentHash
 
 from .file import LedgerDamagedError
 
+_DESCRIPTOR: Final = 4
+_UNUSED_BIT: Final = 0b0001_0000
+"""A decoder ignores this bit of a frame's header (RFC 8878, 3.1.1.1.1.3). We never set it: set, it is damage."""
 _LEVEL: Final = 3
 """zstandard's default: about 70 MB/s at the ratio of zlib."""
 _AGAINST: Final = b"\x01"
@@ -81,7 +84,7 @@ def unpacked(size: Any, packed: Any, base: bytes | None = None) -> bytes | None:
     frame = packed[_HEAD:] if against else packed
     prefix = _prefix(base) if against and base is not None else None
     try:
-        if zstandard.frame_content_size(frame) != size:
+        if zstandard.frame_content_size(frame) != size or frame[_DESCRIPTOR] & _UNUSED_BIT:
             return None
         found = zstandard.ZstdDecompressor(dict_data=prefix).decompress(frame, max_output_size=max(size, 1))
     except zstandard.ZstdError:

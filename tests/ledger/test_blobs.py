@@ -9,10 +9,11 @@ from typing import Any
 
 import apsw
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ledger import Ledger, Terms, verify
+from ledger import Ledger, Terms, blobs, verify
 from ledger.export import lines
 from muninn.model.change import Change, Kind
 from muninn.model.content import MISSING, ContentHash
@@ -151,3 +152,11 @@ def test_a_purge_that_would_lose_what_others_need_changes_nothing(book: Ledger, 
         book.purge([h(contents[0])], "gdpr")
     with closing(apsw.Connection(str(tmp_path / "ledger.db"))) as other:
         assert other.execute("SELECT count(*) FROM blobs").get == 3
+
+
+def test_the_bit_that_a_decoder_ignores_is_damage_where_it_is_set() -> None:
+    content = b"what was kept\n" * 5
+    frame = zstandard.ZstdCompressor(level=3).compress(content)
+    flipped = frame[:4] + bytes([frame[4] ^ 0b0001_0000]) + frame[5:]
+    assert zstandard.ZstdDecompressor().decompress(flipped) == content, "it reads the same"
+    assert (blobs.unpacked(len(content), frame), blobs.unpacked(len(content), flipped)) == (content, None)
