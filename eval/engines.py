@@ -7,41 +7,24 @@ cannot work here (no model is configured) is made as None and has no row.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from index import Index
 from muninn import searching
-from muninn.model.hits import Found
 from muninn.model.listing import Entry
 from muninn.model.rights import Globs, Rights
 from muninn.model.sight import File
+from muninn.questions import DEPTH, Answer, Engine, of_found
 from muninn.vault import Vault
 
-from .score import DEPTH
+__all__ = ["ENGINES", "OWNER", "PRIVATE", "Answer", "Engine", "Maker", "bm25", "of_found", "substring"]
 
 PRIVATE: Final = Globs(("private/",))
 OWNER: Final = Rights(None, frozenset({"read", "private"}), private_paths=PRIVATE)
 """Who asks where no door does: the owner, who sees everything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Ranked paths, and whether the engine said that it does not know (None: it cannot say)."""
-
-    paths: tuple[str, ...]
-    unsure: bool | None
-
-
-Engine = Callable[[str], Answer]
 Maker = Callable[[Vault, Index], Engine | None]
-
-
-def of_found(found: object) -> Answer:
-    """The answer of a search as an engine's answer; a refusal found nothing."""
-    if not isinstance(found, Found):
-        return Answer((), None)
-    return Answer(tuple(hit.path for hit in found.hits), found.confidence in ("low", "none"))
 
 
 def substring(vault: Vault, index: Index) -> Engine:

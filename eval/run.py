@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from index import Index, IndexSettings
+from muninn.questions import outcomes
 from muninn.vault import Vault
 
 from .engines import ENGINES, PRIVATE, Engine
 from .questions import Questions
-from .score import Outcome, Sheet, rank_of
+from .score import Sheet
 
 
 def run(vault: Path, questions: Questions, engines: Iterable[str] = ENGINES) -> list[Sheet]:
@@ -30,11 +31,4 @@ def run(vault: Path, questions: Questions, engines: Iterable[str] = ENGINES) -> 
 
 def ask(name: str, engine: Engine, questions: Questions, clock: Callable[[], float] = time.process_time) -> Sheet:
     """Every question of a set, asked of one engine. ``clock`` gives seconds; CPU time where the engine runs here."""
-    outcomes: list[Outcome] = []
-    for question in (*questions.answerable, *questions.unanswerable):
-        began = clock()
-        answer = engine(question.text)
-        took = (clock() - began) * 1000
-        rank = rank_of(answer.paths, question.right) if question.right else None
-        outcomes.append(Outcome(question.id, question.kind, bool(question.right), rank, answer.unsure, took))
-    return Sheet(name, tuple(outcomes))
+    return Sheet(name, tuple(outcomes(questions, engine, clock)))

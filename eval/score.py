@@ -6,10 +6,10 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
-DEPTH: Final = 15
-"""How many hits are looked at; a right note below them counts as not found."""
+from muninn.questions import DEPTH, Outcome, rank_of
+
+__all__ = ["DEPTH", "Outcome", "Score", "Sheet", "interval", "mrr", "rank_of", "share", "top"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +27,6 @@ class Score:
     ms: float
     flagged_unanswerable: float | None
     flagged_answerable: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One question, answered: its kind, whether there is a right note, that note's rank (None: not among the first 15),
-    whether the engine was unsure (None: it cannot say), and the time in milliseconds."""
-
-    id: str
-    kind: str
-    answerable: bool
-    rank: int | None
-    unsure: bool | None
-    ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +57,6 @@ class Sheet:
         """The answerable questions by kind, kinds by name; empty where the set names none."""
         names = sorted({outcome.kind for outcome in self.answerable} - {""})
         return {name: tuple(outcome for outcome in self.answerable if outcome.kind == name) for name in names}
-
-
-def rank_of(paths: Sequence[str], right: Sequence[str]) -> int | None:
-    """The place of the first right note, from 1; None where it is not among the first 15."""
-    return next((place for place, path in enumerate(paths[:DEPTH], 1) if path in right), None)
 
 
 def top(place: int, asked: Sequence[Outcome]) -> float:
