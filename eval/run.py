@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from index import Index, IndexSettings
 from muninn.questions import outcomes
 from muninn.vault import Vault
 
-from .engines import ENGINES, PRIVATE, Engine
+from .engines import ENGINES, PRIVATE, Engine, Maker
 from .questions import Questions
 from .score import Sheet
 
+_NO_MORE: Final[Mapping[str, Maker]] = {}
 
-def run(vault: Path, questions: Questions, engines: Iterable[str] = ENGINES) -> list[Sheet]:
-    """What each engine answers on this vault, in a fresh index beside it that is gone afterwards."""
+
+def run(
+    vault: Path, questions: Questions, engines: Iterable[str] = ENGINES, more: Mapping[str, Maker] = _NO_MORE
+) -> list[Sheet]:
+    """What each engine answers on this vault, in a fresh index beside it that is gone afterwards.
+
+    ``engines`` are names of those that need no model, ``more`` makes others.
+    """
+    makers = {name: ENGINES[name] for name in engines} | dict(more)
     place = Vault(vault, None)
     with tempfile.TemporaryDirectory(prefix="muninn-eval-") as cache:
         index = Index(Path(cache), PRIVATE.cover, IndexSettings())
         try:
             index.sweep(place.walk, place.look)
-            made = {name: ENGINES[name](place, index) for name in engines}
+            made = {name: make(place, index) for name, make in makers.items()}
             return [ask(name, engine, questions) for name, engine in made.items() if engine is not None]
         finally:
             index.close()

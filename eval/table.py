@@ -9,12 +9,12 @@ from .score import Outcome, Sheet, interval, mrr, top
 
 def engines(sheets: Sequence[Sheet]) -> Iterator[str]:
     """One row an engine."""
-    yield f"{'engine':<12} {'top-1':>18} {'top-5':>18} {'MRR':>6} {'ms':>6}  unsure of unanswerable/answerable"
+    yield f"{'engine':<17} {'top-1':>18} {'top-5':>18} {'MRR':>6} {'ms':>6}  unsure of unanswerable/answerable"
     for sheet in sheets:
         score, count = sheet.score(), len(sheet.answerable)
         flagged = f"{_share(score.flagged_unanswerable)}/{_share(score.flagged_answerable)}"
         first, five = _with_interval(score.top1, count), _with_interval(score.top5, count)
-        yield f"{sheet.engine:<12} {first:>18} {five:>18} {score.mrr:6.3f} {score.ms:6.1f}  {flagged}"
+        yield f"{sheet.engine:<17} {first:>18} {five:>18} {score.mrr:6.3f} {score.ms:6.1f}  {flagged}"
 
 
 def clients(sheets: Sequence[Sheet]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 WORDS: Final = 110
@@ -27,17 +28,38 @@ _SIGNS: Final = str.maketrans(dict.fromkeys("[]*`|<>", " "))
 @dataclass(slots=True)
 class _Block:
     heading: str
+    start: int
     words: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Section:
+    """``lines`` are the words of each line, and where in the body the line begins."""
+
+    heading: str
+    start: int
+    lines: list[tuple[int, list[str]]] = field(default_factory=list)
+
+    def count(self) -> int:
+        return sum(len(words) for _, words in self.lines)
 
 
 def passages(title: str, description: str, body: str) -> list[str]:
     """The passages of a note, at least one; the same note always gives the same."""
     head = f"{title} ({description})" if description else title
+    return [_composed(head, block) for block in _blocks(body)] or [_cut(head)]
+
+
+def starts(body: str) -> list[int]:
+    """Where in the body each passage's first line begins, in the order of ``passages``."""
+    return [block.start for block in _blocks(body)] or [0]
+
+
+def _blocks(body: str) -> list[_Block]:
     sections = list(_sections(body[:_MOST_TEXT]))
-    total = sum(len(words) for _, words in sections)
+    total = sum(section.count() for section in sections)
     size = min(max(WORDS, -(-total // MOST_PASSAGES)), MOST_WORDS)
-    found = [_composed(head, block) for block in _blocks(sections, size)]
-    return found[:MOST_PASSAGES] or [_cut(head)]
+    return list(islice(_joined(sections, size), MOST_PASSAGES))
 
 
 def _composed(head: str, block: _Block) -> str:
@@ -49,23 +71,27 @@ def _cut(text: str) -> str:
     return text[:_MOST_CHARS]
 
 
-def _sections(body: str) -> Iterator[tuple[str, list[str]]]:
-    """Heading and words of each section. A line of hashes inside a fence is no heading."""
-    heading, words, fence = "", list[str](), ""
-    for line in body.splitlines():
+def _sections(body: str) -> Iterator[_Section]:
+    """The sections of a body. A line of hashes inside a fence is no heading."""
+    section, fence, place = _Section("", 0), "", 0
+    for line in body.splitlines(keepends=True):
         bare = line.strip()
         if fence:
             fence = "" if bare.startswith(fence) else fence
         elif bare.startswith(("```", "~~~")):
             fence = bare[:3]
-        elif (found := _HEADING.match(line)) is not None:
-            if words or heading:
-                yield heading, words
-            heading, words = " ".join(_plain(found[1].rstrip("# \t"))), []
+        elif (found := _HEADING.match(line.rstrip("\r\n"))) is not None:
+            if section.lines or section.heading:
+                yield section
+            section = _Section(" ".join(_plain(found[1].rstrip("# \t"))), place)
+            place += len(line)
             continue
-        words += _plain(bare)
-    if words or heading:
-        yield heading, words
+        words = _plain(bare)
+        if words:
+            section.lines.append((place, words))
+        place += len(line)
+    if section.lines or section.heading:
+        yield section
 
 
 def _plain(line: str) -> list[str]:
@@ -73,20 +99,22 @@ def _plain(line: str) -> list[str]:
     return _TARGET.sub("]", line).translate(_SIGNS).split() if line else []
 
 
-def _blocks(sections: list[tuple[str, list[str]]], size: int) -> Iterator[_Block]:
+def _joined(sections: list[_Section], size: int) -> Iterator[_Block]:
+    """Sections cut where they are long, and put together where they are short."""
     block: _Block | None = None
-    for heading, words in sections:
+    for section in sections:
         if block is None:
-            block = _Block(heading)
-        elif len(block.words) >= _SHORT or len(block.words) + len(words) > size:
+            block = _Block(section.heading, section.start)
+        elif len(block.words) >= _SHORT or len(block.words) + section.count() > size:
             yield block
-            block = _Block(heading)
-        elif heading:
-            block.words.append(f"{heading}.")
-        for word in words:
-            if len(block.words) >= size:
-                yield block
-                block = _Block(block.heading)
-            block.words.append(word)
+            block = _Block(section.heading, section.start)
+        elif section.heading:
+            block.words.append(f"{section.heading}.")
+        for place, words in section.lines:
+            for word in words:
+                if len(block.words) >= size:
+                    yield block
+                    block = _Block(block.heading, place)
+                block.words.append(word)
     if block is not None and (block.words or block.heading):
         yield block

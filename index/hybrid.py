@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from .blocks import starts
 from .fields import LOG
 from .weighing import Weighed, below_originals
 
@@ -37,6 +38,15 @@ def mixed(best: Sequence[Weighed], union: Container[str], cosines: Mapping[str, 
     most = max((row.score for row in rest), default=0.0) or 1.0
     scored += [replace(row, score=round(floor * row.score / most, 6)) for row in rest]
     return below_originals(scored)
+
+
+def at_passage(row: Weighed, places: Mapping[str, int]) -> Weighed:
+    """A note without a word of the question shows the passage that is near by its meaning."""
+    if row.traces.start >= 0 or row.path not in places:
+        return row
+    begins = starts(row.text[row.facts.body :])
+    start = row.facts.body + begins[min(places[row.path], len(begins) - 1)]
+    return replace(row, traces=replace(row.traces, start=start, end=start))
 
 
 def _spread(numbers: list[float]) -> list[float]:

@@ -9,12 +9,14 @@ anything but one finite number for each text leaves the order as it was, and the
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol
 
 from muninn.model import seams
 
+from .encoding import Encoder
 from .public import PublicText
 from .waiting import FailedError, LateError, NotReadyError, Worker
 from .weighing import Weighed, original_of
@@ -36,6 +38,18 @@ class Reranker(Protocol):
     def score(self, question: str, texts: Sequence[PublicText]) -> Sequence[float]:
         """One number for each text, in their order."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ByMeaning:
+    """An encoder in a reranker's place: the cosine of question and text. For those who have no cross-encoder."""
+
+    encoder: Encoder
+
+    def score(self, question: str, texts: Sequence[PublicText]) -> Sequence[float]:
+        """One cosine for each text."""
+        asked = list(self.encoder.question(question))
+        return [sum(map(operator.mul, asked, vector)) for vector in self.encoder.passages(texts)]
 
 
 class NoOpinionError(Exception):

@@ -42,6 +42,8 @@ class Near:
 
     rows: tuple[Candidate, ...]
     cosines: dict[str, float]
+    places: dict[str, int]
+    """Which passage of each of the nearest notes it is that is near."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +118,8 @@ class Semantic:
         # A vector counts for the very bytes it was made of; others' words must do until it is made anew.
         cosines = {path: cosine for path, cosine in chosen.items() if _is_of(matrix, rows.get(NotePath(path)))}
         best = sorted(cosines, key=lambda path: (-cosines[path], path))
-        near = tuple(rows[NotePath(path)] for path in best if cosines[path] >= LEAST_COSINE)
-        return Near(near[:NEAREST], cosines)
+        near = tuple(rows[NotePath(path)] for path in best if cosines[path] >= LEAST_COSINE)[:NEAREST]
+        return Near(near, cosines, {row.path: matrix.place(row.path, vector) for row in near})
 
 
 def _allowed(

@@ -59,6 +59,15 @@ class Matrix:
         best: NDArray[numpy.float32] = numpy.maximum.reduceat(numpy.concatenate(parts), self.starts)
         return best
 
+    def place(self, path: str, question: Iterable[float]) -> int:
+        """Which of a note's passages is the nearest to a question, from 0."""
+        import numpy
+
+        number = self.numbers[path]
+        end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.rows)
+        own = self.rows[self.starts[number] : end].astype(numpy.float32)
+        return int(numpy.argmax(own @ numpy.asarray(list(question), dtype=numpy.float32)))
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:

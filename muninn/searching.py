@@ -196,9 +196,10 @@ def _rank(
     if pool.near is not None:
         words, head = {row.path: row.score for row in pool.rows}, {row.path for row in seen[:WEIGHED]}
         near = [replace(row, score=words.get(row.path, 0.0)) for row in pool.near.rows if row.path not in head]
-        more = [row for found in near if (row := see(found, look, filters, index.settings, finder, pool.weights))]
-        count, added = len(head) + len(more), {row.path for row in more}
-        seen = [*seen[:WEIGHED], *more, *(row for row in seen[WEIGHED:] if row.path not in added)]
+        added = [row for found in near if (row := see(found, look, filters, index.settings, finder, pool.weights))]
+        more = [hybrid.at_passage(row, pool.near.places) for row in added]
+        count, named = len(head) + len(more), {row.path for row in more}
+        seen = [*seen[:WEIGHED], *more, *(row for row in seen[WEIGHED:] if row.path not in named)]
     union = {row.path for row in seen[:count]}
     best = ordered(seen, question, index.lexicon, count)
     if pool.degraded:

@@ -9,7 +9,7 @@ from typing import Final
 
 from index.encoding import Encoder
 from index.models import Models
-from index.rerank import NO_RERANKING, Reranker, Reranking, load
+from index.rerank import NO_RERANKING, ByMeaning, Reranker, Reranking, load
 from index.rerank_http import Address, HttpReranker, parse
 from index.semantic import Semantic
 from index.waiting import Worker
@@ -24,7 +24,8 @@ _LEAST_TOKEN: Final = 8
 def models_of(settings: Settings) -> Models:
     """What the owner added and did not switch off. Raises SettingsError where a setting of theirs is wrong."""
     added = weights.records(settings.places.home)
-    return Models(_semantic(settings, added.get("encoder")), _reranking(settings, added.get("reranker")))
+    encoder = added.get("encoder")
+    return Models(_semantic(settings, encoder), _reranking(settings, added.get("reranker"), encoder))
 
 
 def _semantic(settings: Settings, record: Record | None) -> Semantic | None:
@@ -33,7 +34,8 @@ def _semantic(settings: Settings, record: Record | None) -> Semantic | None:
     return Semantic(Worker("encoder", partial(_encoder, settings.places, record)), settings.places.cache)
 
 
-def _reranking(settings: Settings, record: Record | None) -> Reranking:
+def _reranking(settings: Settings, record: Record | None, encoder: Record | None) -> Reranking:
+    """A cross-encoder or an endpoint; with vectors switched off, an encoder that was added orders close calls."""
     budget_s = settings.values["rerank.budget_ms"] / 1000
     if settings.test_reranker is not None:
         return Reranking(Worker("reranker", load(partial(_stub, settings.test_reranker))), budget_s)
@@ -42,6 +44,8 @@ def _reranking(settings: Settings, record: Record | None) -> Reranking:
     if settings.values["rerank.url"]:
         endpoint = HttpReranker(_address(settings), budget_s, _token(settings), settings.values["rerank.model"])
         return Reranking(Worker("reranker", load(lambda: endpoint)), budget_s)
+    if record is None and encoder is not None and not settings.values["search.hybrid"]:
+        return Reranking(Worker("reranker", load(partial(_by_meaning, settings.places, encoder))), budget_s)
     if record is None:
         return NO_RERANKING
     return Reranking(Worker("reranker", load(partial(_cross_encoder, settings.places, record))), budget_s)
@@ -94,6 +98,10 @@ def _cross_encoder(places: Places, record: Record) -> Reranker:
     from index.torch_models import CrossEncoderReranker
 
     return CrossEncoderReranker(_whole(places, record))
+
+
+def _by_meaning(places: Places, record: Record) -> Reranker:
+    return ByMeaning(_encoder(places, record))
 
 
 def _whole(places: Places, record: Record) -> Path:

@@ -7,7 +7,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.blocks import MOST_PASSAGES, MOST_WORDS, passages
+from index.blocks import MOST_PASSAGES, MOST_WORDS, passages, starts
 
 
 def test_title_description_heading_and_block() -> None:
@@ -46,6 +46,10 @@ def test_any_text_gives_a_few_passages(title: str, description: str, body: str) 
     assert 1 <= len(found) <= MOST_PASSAGES
     assert all(len(text) <= 2_000 for text in found)
     assert found == passages(title, description, body)
+    places = starts(body)
+    assert len(places) == len(found)
+    assert places == sorted(places)
+    assert all(0 <= place <= len(body) for place in places)
 
 
 def test_odd_texts_take_no_longer() -> None:
@@ -53,3 +57,11 @@ def test_odd_texts_take_no_longer() -> None:
         began = time.process_time()
         passages("T", "", unit * (200_000 // len(unit)))
         assert time.process_time() - began < 2, unit
+
+
+def test_each_passage_begins_where_it_says() -> None:
+    body = "intro\n\n# One\n\n" + "alpha " * 100 + "\n\n# Two\n\n" + "beta\n" * 200
+    texts, places = passages("T", "", body), starts(body)
+    assert len(texts) == len(places) > 2
+    for text, place in zip(texts[1:], places[1:], strict=True):
+        assert body[place:].lstrip("# ").split()[0] in text

@@ -78,6 +78,20 @@ def test_a_note_in_other_words_is_found_by_its_meaning(garage: Room, by_meaning:
     assert scores == sorted(scores, reverse=True)
 
 
+def test_a_hit_by_meaning_shows_the_passage_that_is_near(garage: Room, encoder: HashingEncoder) -> None:
+    filler = "".join(f"plain padding line {number} about nothing at all\n" for number in range(60))
+    cars = "motorcar saloon automobile " * 20
+    garage.put("g/long.md", f"---\ntitle: Long\n---\n{filler}\n# Garage\n\n{cars}\n\n# End\n\n{filler}")
+    garage.sweep()
+    made = semantic_of(encoder, garage.cache)
+    fill(made, garage, encoder)
+    hit = next(hit for hit in ask(garage, made, "car").hits if hit.path == "g/long.md")
+    assert "motorcar" in hit.snippet
+    lines = (garage.root / "g/long.md").read_text().splitlines()
+    assert lines[hit.start_line - 1].strip() == hit.snippet.splitlines()[0].strip()
+    made.worker.close()
+
+
 def test_what_is_far_away_is_no_hit(garage: Room, by_meaning: Semantic) -> None:
     assert paths(ask(garage, by_meaning, "qqzzxx")) == []
 

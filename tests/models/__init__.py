@@ -1,0 +1,1 @@
+"""Tests with real models. They need the extras and packages with weights: run them by ``make test-model``."""
