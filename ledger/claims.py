@@ -67,14 +67,15 @@ class Retraction:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a client asked for under a request id: the kind of row, the digest it is bound to, and the row's id.
+    """What a client asked for under a request id: the kind of row, the digest it is bound to, the row's id and path.
 
     ``claim`` is the claim that the row made or ended. ``kind`` None stands for a plan.
     """
 
     kind: Kind | None
     digest: str
-    id: str
+    id: str = ""
+    path: NotePath | None = None
     claim: str | None = None
 
 
@@ -255,9 +256,10 @@ def _asked(seq: int, kind: str, body: dict[str, Any], chained: bytes) -> Asked:
     match kind:
         case "claim" | "retract" | "summary":
             made = _id(kind, seq, chained)
-            return Asked(kind, digest, made, {"claim": made, "retract": body.get("claim")}.get(kind))
+            claim = {"claim": made, "retract": body.get("claim")}.get(kind)
+            return Asked(kind, digest, made, NotePath(body["path"]), claim)
         case _:
-            return Asked(None, digest, "")
+            return Asked(None, digest)
 
 
 def _id(kind: Kind, seq: int, chained: bytes) -> str:

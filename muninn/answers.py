@@ -6,7 +6,18 @@ from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
 OMIT: Final = frozenset(
-    {"source_hash", "start_line", "end_line", "next_line", "query_note", "diff", "plans", "explain"}
+    {
+        "source_hash",
+        "start_line",
+        "end_line",
+        "next_line",
+        "query_note",
+        "diff",
+        "plans",
+        "explain",
+        "sentences",
+        "claims",
+    }
 )
 """Fields that are left out where they are None; every other None is sent as ``null``."""
 

@@ -185,6 +185,62 @@ class RecoverArguments:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimArguments:
+    __pydantic_config__ = STRICT
+    statement: Annotated[str, Field(description="one sentence that the source bears out, up to 2,000 characters")]
+    path: Annotated[str, Field(description="the source, as projects/plan.md")]
+    revision: Annotated[str, Field(description="the `hash` of your read: what is there now")]
+    start_line: Annotated[int | None, Field(ge=1, description="first line of the source that says so")] = None
+    end_line: Annotated[int | None, Field(ge=1, description="last one; `start_line` where left out")] = None
+    dry_run: DryRun = False
+    request_id: RequestId = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsArguments:
+    __pydantic_config__ = STRICT
+    path: Annotated[str | None, Field(description="claims on this source, also after it was archived")] = None
+    query: Annotated[str | None, Field(description="plain words; matches held statements only")] = None
+    cursor: Cursor = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetractArguments:
+    __pydantic_config__ = STRICT
+    claim_id: Annotated[str, Field(max_length=200)]
+    reason: Annotated[str, Field(description="why it is not to be used any more; kept in the ledger")]
+    dry_run: DryRun = False
+    request_id: RequestId = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceArgument:
+    """A source at the revision that was read."""
+
+    __pydantic_config__ = STRICT
+    path: str
+    hash: Annotated[str, Field(description="SHA-256 of the bytes you read")]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterSummaryArguments:
+    __pydantic_config__ = STRICT
+    path: Annotated[str, Field(description="the summary, a note that is there")]
+    hash: Annotated[str, Field(description="SHA-256 of the summary's bytes")]
+    sources: Annotated[list[SourceArgument], Field(description="every note it was made from, 1 to 128")]
+    dry_run: DryRun = False
+    request_id: RequestId = None
+
+
+@dataclass(frozen=True, slots=True)
+class StalenessArguments:
+    __pydantic_config__ = STRICT
+    path: Annotated[str | None, Field(description="one summary; without it all of them, by path")] = None
+    detail: Annotated[bool, Field(description="changed lines, and the sentences to look at again")] = False
+    cursor: Cursor = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunCodeArguments:
     __pydantic_config__ = STRICT
     script: Annotated[

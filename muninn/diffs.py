@@ -11,10 +11,11 @@ MAX_BYTES: Final = 16 * 1024
 _MAX_LINES: Final = 4000
 
 
-def unified(before: bytes, after: bytes, name: str) -> str:
-    """The change from one text to another as a unified diff of at most 16 KiB, cut at a line end and saying so.
+def unified(before: bytes, after: bytes, name: str, *, context: int = 3, most: int = MAX_BYTES) -> str:
+    """The change from one text to another as a unified diff of at most ``most`` bytes, cut at a line end and saying so.
 
-    Bytes that are not UTF-8 give one line that says so.
+    ``context`` is the number of unchanged lines around each change. Bytes that are not UTF-8 give one line that says
+    so.
     """
     try:
         old, new = _lines(before.decode()), _lines(after.decode())
@@ -22,8 +23,8 @@ def unified(before: bytes, after: bytes, name: str) -> str:
         return f"{name}: not text; {len(before)} bytes before, {len(after)} after\n"
     if len(old) + len(new) > _MAX_LINES:
         return f"{name}: too long to compare here; {len(old)} lines before, {len(new)} after\n"
-    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
-    return _bounded([line if line.endswith("\n") else line + "\n\\ no newline at the end\n" for line in lines])
+    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=context)
+    return _bounded([line if line.endswith("\n") else line + "\n\\ no newline at the end\n" for line in lines], most)
 
 
 def _lines(text: str) -> list[str]:
@@ -31,12 +32,12 @@ def _lines(text: str) -> list[str]:
     return list(io.StringIO(text))
 
 
-def _bounded(lines: list[str]) -> str:
+def _bounded(lines: list[str], most: int) -> str:
     size = 0
     kept: list[str] = []
     for line in lines:
         size += len(line.encode())
-        if size > MAX_BYTES - 100:
+        if size > most - 100:
             return "".join(kept) + f"… cut: {len(lines) - len(kept)} more lines\n"
         kept.append(line)
     return "".join(kept)

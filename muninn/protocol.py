@@ -27,7 +27,7 @@ from muninn.model.answer import ReadAnswer
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
 from muninn.refusals import guarded
-from muninn.tools import Call, Tool
+from muninn.tool import Call, Tool
 
 log = logging.getLogger("muninn.calls")
 
@@ -43,7 +43,9 @@ Muninn is the door to a shared vault of Markdown notes. Several agents and one p
 5. On `conflict` read again and redo your change on the new text. Never write over what you have not read.
 6. There is no delete: `archive` takes a note out and keeps its bytes; `history` and `restore` bring it back.
 7. `pending` means that a write is kept but not finished: call `recover` with its id.
-8. A hash proves that bytes are the same, not that anyone understood them; notes can be wrong about the world.
+8. A fact that others will act on: `claim` it with the revision you read; `claims` tells what still holds. A note that
+   sums up others: `register_summary`; `staleness` says when a source changed.
+9. A hash proves that bytes are the same, not that anyone understood them; notes can be wrong about the world.
 """
 
 CONTRACT_URI: Final = "muninn://contract"

@@ -73,6 +73,12 @@ def _in_place(details: Mapping[str, object], in_place: bool) -> Mapping[str, obj
     return {**details, "already_in_place": True} if in_place else details
 
 
+def used_before(request_id: str) -> Refusal:
+    """The refusal for a request id that belongs to a call with other arguments, or of another tool."""
+    message = f"request_id {request_id!r} was used for another call; take a new one for each new call"
+    return Refusal(Code.INVALID_ARGUMENTS, message)
+
+
 def not_a_note(path: NotePath) -> Refusal:
     """The refusal for a writing tool that is pointed at an attachment or a temporary file."""
     return Refusal(Code.INVALID_PATH, f"{path} is no note (a regular file ending in .md); only notes are written")

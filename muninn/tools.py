@@ -5,20 +5,25 @@ A handler takes a ``Call`` and checked arguments and gives an answer or a Refusa
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import json
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
-from pydantic import TypeAdapter
-
 from muninn import arguments as args
-from muninn import cursors, outcomes, reading, refusals, scripting, searching, standing, writing
+from muninn import (
+    cursors,
+    echoes,
+    freshness,
+    outcomes,
+    reading,
+    refusals,
+    scripting,
+    searching,
+    standing,
+    writing,
+)
 from muninn.answers import to_json
-from muninn.door import Door
-from muninn.lanes import Lane
+from muninn.claim_tools import CLAIM_TOOLS
 from muninn.model.answer import (
     ContractAnswer,
     HistoryAnswer,
@@ -31,7 +36,7 @@ from muninn.model.answer import (
     Status,
     Written,
 )
-from muninn.model.change import Pending, Receipt, Request
+from muninn.model.change import Pending, Receipt
 from muninn.model.content import Basis, NotePath, basis
 from muninn.model.draft import (
     Append,
@@ -48,73 +53,7 @@ from muninn.model.draft import (
 )
 from muninn.model.hits import Found
 from muninn.model.refusal import Code, Refusal
-from muninn.model.rights import Rights
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Who calls, at which door."""
-
-    door: Door
-    rights: Rights
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One row of the table. ``scope`` None means that any client may call it; ``writes`` that it may change notes."""
-
-    name: str
-    scope: str | None
-    title: str
-    says: str
-    takes: type
-    gives: type
-    run: Callable[[Call, Any], Any]
-    writes: bool = False
-
-    def lacks(self, scopes: Collection[str]) -> str | None:
-        """The scope that a client with these would need more, or None where it may call the tool."""
-        needed = ("code", "read") if self.scope == "code" else (self.scope,)
-        return next((scope for scope in needed if scope is not None and scope not in scopes), None)
-
-    @property
-    def lane(self) -> Lane:
-        """Which of the gateway's threads run it."""
-        return "write" if self.writes else "script" if self.scope == "code" else "read"
-
-    @property
-    def adapter(self) -> TypeAdapter[Any]:
-        """The checker of the arguments, made when first used and kept."""
-        return _adapter(self.takes)
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """The arguments as JSON schema."""
-        return _schema(self.takes)
-
-    @property
-    def output_schema(self) -> dict[str, Any]:
-        """The answer as JSON schema."""
-        return _schema(self.gives)
-
-
-@functools.cache
-def _adapter(shape: type) -> TypeAdapter[Any]:
-    return TypeAdapter(shape)
-
-
-@functools.cache
-def _schema(shape: type) -> dict[str, Any]:
-    found: dict[str, Any] = _without_titles(_adapter(shape).json_schema(mode="validation"))
-    return found
-
-
-def _without_titles(schema: Any) -> Any:
-    """A schema without the titles pydantic makes from names: every client pays for them in every list of tools."""
-    if isinstance(schema, dict):
-        shown = {key: value for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
-        return {key: _without_titles(value) for key, value in shown.items()}
-    return [_without_titles(item) for item in schema] if isinstance(schema, list) else schema
+from muninn.tool import Call, Tool
 
 
 def run(tool: Tool, call: Call, arguments: Any) -> Any:
@@ -142,16 +81,21 @@ def _search(call: Call, a: args.SearchArguments) -> Found | Refusal:
     )
     door = call.door
     found = searching.search(door.index, door.vault.look, door.vault.walk, call.rights, asked, door.models)
-    if isinstance(found, Found):
-        door.searches.note(call.rights.client)
-    return found
+    if isinstance(found, Refusal):
+        return found
+    door.searches.note(call.rights.client)
+    return freshness.warned(door, call.rights, found, [(hit.path, hit.source_hash) for hit in found.hits])
 
 
 def _read(call: Call, a: args.ReadArguments) -> ReadAnswer | Refusal:
     path = reading.parse_path(a.path)
     if isinstance(path, Refusal):
         return path
-    return reading.read(call.door, call.rights, path, reading.Range(a.start_line or 1, a.end_line), a.revision)
+    lines = reading.Range(a.start_line or 1, a.end_line)
+    answer = reading.read(call.door, call.rights, path, lines, a.revision)
+    if isinstance(answer, Refusal) or not answer.current:
+        return answer
+    return freshness.warned(call.door, call.rights, answer, [(path, answer.hash or answer.source_hash or "")])
 
 
 def _list(call: Call, a: args.ListArguments) -> Listing | Refusal:
@@ -182,7 +126,10 @@ def _run_code(call: Call, a: args.RunCodeArguments) -> RunAnswer | Refusal:
         answer = refusals.guarded(lambda: run(BY_NAME[name], call, arguments))
         return answer if isinstance(answer, Refusal) else to_json(answer)
 
-    return scripting.run(call.door.scripts, a.script, a.timeout_s, ask)
+    answer = scripting.run(call.door.scripts, a.script, a.timeout_s, ask)
+    if isinstance(answer, Refusal):
+        return answer
+    return freshness.warned(call.door, call.rights, answer, [(cited.path, cited.hash) for cited in answer.citations])
 
 
 def _contract(call: Call, _: args.NoArguments) -> ContractAnswer:
@@ -247,27 +194,23 @@ def _submit(call: Call, draft: Draft, a: Any) -> Written | Refusal:
     if a.dry_run:
         verdict = writing.judge(call.door, call.rights, draft)
         return verdict if isinstance(verdict, Refusal) else outcomes.planned(call.door, call.rights, verdict, "dry_run")
-    outcome = writing.commit(call.door, call.rights, draft, _request(a))
+    outcome = writing.commit(call.door, call.rights, draft, _tool_of(a).request(a))
     match outcome:
         case Refusal():
             return outcome
         case Receipt(plan, event):
-            return outcomes.planned(call.door, call.rights, plan, "committed", event)
+            answer = outcomes.planned(call.door, call.rights, plan, "committed", event)
+            echoed = echoes.of_source(call.door, call.rights, plan.path, plan.before) if plan.changes else ()
+            return replace(answer, warnings=(*answer.warnings, *echoed))
         case Pending(plan, pending_id):
             return outcomes.planned(call.door, call.rights, plan, "pending", None, pending_id)
         case writing.Replayed(entry):
             return outcomes.replayed(call.door, call.rights, entry)
 
 
-def _request(a: Any) -> Request | None:
-    """The client's request id, bound to the tool (the class of its arguments) and the canonical arguments."""
-    if a.request_id is None:
-        return None
-    tool = next(tool for tool in TOOLS if tool.takes is type(a))
-    plain = tool.adapter.dump_python(a, mode="json", by_alias=True)
-    bound = {name: value for name, value in plain.items() if name not in ("request_id", "dry_run")}
-    text = json.dumps([tool.name, bound], sort_keys=True, ensure_ascii=False)
-    return Request(a.request_id, hashlib.sha256(text.encode()).hexdigest())
+def _tool_of(a: Any) -> Tool:
+    """The tool whose arguments these are."""
+    return next(tool for tool in TOOLS if tool.takes is type(a))
 
 
 def _basis(text: str) -> Basis | Refusal:
@@ -406,6 +349,7 @@ TOOLS: Final = (
         _recover,
         writes=True,
     ),
+    *CLAIM_TOOLS,
     Tool("run_code", "code", "Run a script", scripting.SAYS, args.RunCodeArguments, RunAnswer, _run_code),
     Tool(
         "contract",

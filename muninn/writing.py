@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final, assert_never
 
 from ledger import Entry, Opening, Terms
-from muninn import diffs, external, planning, playing, refusals, seeing
+from muninn import conflicts, external, planning, playing, refusals, seeing
 from muninn.door import Door
 from muninn.model.change import Pending, Plan, Receipt, Request
 from muninn.model.content import MISSING, ContentHash, NotePath
@@ -25,7 +25,7 @@ from muninn.model.draft import Draft, View
 from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
-from muninn.model.sight import Absent, Blocked, File, Sight, basis_of
+from muninn.model.sight import Absent, Blocked, basis_of
 from muninn.pages import page_of
 from muninn.playing import Played
 from muninn.seeing import Ahead
@@ -149,7 +149,7 @@ def _judge(door: Door, rights: Rights, draft: Draft, ahead: Ahead) -> tuple[Plan
     view = seeing.see(door, draft, ahead) if rights.changes(draft.path) else View(Absent(draft.path))
     verdict = planning.plan(draft, view, door.contract, rights, door.today())
     if isinstance(verdict, Refusal) and verdict.code is Code.CONFLICT:
-        return _explained(door, verdict, draft.path, view.note), view
+        return conflicts.explained(door, verdict, draft.path, view.note), view
     return verdict, view
 
 
@@ -239,7 +239,7 @@ def _refused(door: Door, plan: Plan, played: Played) -> Refusal:
         return Refusal(Code.CONFLICT, message, {"path": plan.path, "current_hash": str(found)})
     if plan.before is MISSING and found is not MISSING:
         return refusals.exists(plan.path, found, plan.after)
-    return _explained(door, refusals.conflict(plan.path, plan.before, found, plan.after), plan.path, sight)
+    return conflicts.explained(door, refusals.conflict(plan.path, plan.before, found, plan.after), plan.path, sight)
 
 
 def _reason(error: Exception) -> str:
@@ -254,10 +254,11 @@ def _earlier(door: Door, rights: Rights, request: Request | None) -> Replayed | 
         return None
     entry = door.ledger.request(rights.client, request.id)
     if entry is None:
-        return None
+        # Claims and registrations have request ids, too, and no call of theirs is one of these.
+        other = door.ledger.claims.asked(rights.client, request.id)
+        return None if other is None else refusals.used_before(request.id)
     if entry.terms.request is None or entry.terms.request.digest != request.digest:
-        message = f"request_id {request.id!r} was used for another call; take a new one for each new call"
-        return Refusal(Code.INVALID_ARGUMENTS, message)
+        return refusals.used_before(request.id)
     if entry.state == "superseded":
         message = f"this call's plan {entry.terms.pending_id} was superseded: read {entry.terms.path} again"
         return Refusal(Code.CONFLICT, message, {"landed": list(entry.landed)})
@@ -300,19 +301,3 @@ def recover_all(door: Door) -> list[Entry]:
             door.vault.remove_leftover(name)
         playing.play(door, left, door.ledger.content, resumed=True, at_start=True)
     return [door.ledger.entry(entry.terms.pending_id) or entry for entry in left]
-
-
-def _explained(door: Door, verdict: Refusal, path: NotePath, found: Sight) -> Refusal:
-    """A conflict with who changed the note last, and the diff from the bytes that were read to the present ones."""
-    details = dict(verdict.details)
-    with suppress(LedgerUnavailableError):
-        last = next(iter(door.ledger.history(path, None, 1)), None)
-        if last is not None and last.after == basis_of(found):
-            details |= {"changed_by": last.client, "changed_at": last.at}
-        expected = ContentHash.parse(str(details.get("expected_hash", "")))
-        known = door.ledger.revision(path, expected) if expected is not None else None
-        before = door.ledger.content(known[0]) if known is not None else None
-        if before is not None:
-            after = found.content if isinstance(found, File) else b""
-            details["diff"] = diffs.unified(before, after, path)
-    return Refusal(verdict.code, verdict.message, details)

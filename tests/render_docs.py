@@ -22,7 +22,7 @@ from muninn.contract import Rule
 from muninn.model.refusal import Code
 from muninn.model.rights import DEFAULT_SCOPES, SCOPES
 from muninn.settings import SETTINGS, Setting
-from muninn.tools import Tool
+from muninn.tool import Tool
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
 _MADE: Final = "<!-- Made from the code by `make docs`. Do not edit by hand. -->\n"
@@ -40,16 +40,17 @@ MEANINGS: Final[Mapping[Code, str]] = {
     Code.INVALID_NOTE: "The text does not meet the contract. `findings` lists every fault with its rule and line.",
     Code.TOO_LARGE: "The note, the line or the file is over its limit. The message gives both sizes.",
     Code.NOT_TEXT: "The bytes are not UTF-8, and this call works on text only.",
-    Code.UNKNOWN_ID: "No kept revision, event or plan of this path or client has that id.",
+    Code.UNKNOWN_ID: "No kept revision, event, plan or standing claim that this client may know of has that id.",
     Code.VAULT_UNAVAILABLE: "The vault, or this file of it, cannot be reached or written now.",
     Code.LEDGER_UNAVAILABLE: "The ledger cannot be read or cannot commit. Nothing was changed; reads go on.",
     Code.INDEX_BLOCK: "The write would change the managed lines of a folder's page. Write around them.",
     Code.SCRIPT_ERROR: "Kept for scripts. No tool answers with it yet.",
     Code.SCRIPT_LIMIT: "Kept for scripts. No tool answers with it yet.",
-    Code.BUDGET_EXCEEDED: "Kept for summaries. No tool answers with it yet.",
+    Code.BUDGET_EXCEEDED: "More sources, or more bytes of them, than one registration may have. Nothing was registered.",
 }
 
 WARNINGS: Final[Mapping[str, str]] = {
+    "abstaining_claims": "The note changed since something was claimed of it. `claims` lists what abstains.",
     "ambiguous_links": "Links of this note fit several files by name. The message says which were taken.",
     "broken_links": "Links of the text that was written lead to nothing this client can see.",
     "conflict_copy": "A sync tool made this note because two machines wrote at once. Its original may differ.",
@@ -57,14 +58,16 @@ WARNINGS: Final[Mapping[str, str]] = {
     "external_change": "The newest change of this note came around the door.",
     "ledger_unavailable": "The ledger is down: writes stop, reads go on.",
     "no_index_block": "The folder's page has not exactly one pair of markers and was left alone.",
-    "possible_duplicate": "Another note says nearly the same as the one that was created.",
+    "possible_duplicate": "Another note says nearly the same as the one that was created, or carries nearly the sentence "
+    "of a claim that was retracted or abstains from now on.",
     "search_first": "A note was created by a client that has not searched in the last 30 minutes.",
+    "stale_summary": "Sources of this summary changed since it was registered. `staleness` says which.",
     "unparsed_frontmatter": "The note was given as it stands, but its frontmatter could not be understood.",
 }
 
 SCOPE_MEANINGS: Final[Mapping[str, str]] = {
-    "read": "search, read, list, follow links, see history",
-    "write": "write, edit, recover",
+    "read": "search, read, list, follow links, see history, claims and whether summaries are current",
+    "write": "write, edit, recover, claim, retract, register summaries",
     "archive": "archive and restore",
     "code": "kept for scripts; opens no tool yet; needs `read`",
     "private": "see and change paths under the owner's private globs, with the other scopes held",

@@ -20,6 +20,7 @@ from muninn.model.listing import Entry
 from muninn.model.refusal import Refusal, Warn
 from muninn.model.rights import Globs, Rights
 from muninn.model.sight import File
+from muninn.tool import Call
 from muninn.vault import Vault
 from tests.conftest import Room, furnish, note_text, path
 from tests.shared import shared
@@ -47,7 +48,7 @@ class Desk:
 
     def call(self, tool: str, rights: Rights | None = None, **arguments: Any) -> Any:
         rights = rights or self.rights()
-        answer = tools.run(tools.BY_NAME[tool], tools.Call(self.door, rights), arguments)
+        answer = tools.run(tools.BY_NAME[tool], Call(self.door, rights), arguments)
         assert not isinstance(answer, Refusal), answer
         return answer
 
@@ -95,7 +96,7 @@ def test_a_search_counts_for_its_client_and_for_half_an_hour(desk: Desk) -> None
 
 
 def test_a_refused_search_does_not_count(desk: Desk) -> None:
-    refused = tools.run(tools.BY_NAME["search"], tools.Call(desk.door, desk.rights()), {"query": "x", "since": "never"})
+    refused = tools.run(tools.BY_NAME["search"], Call(desk.door, desk.rights()), {"query": "x", "since": "never"})
     assert isinstance(refused, Refusal)
     assert "search_first" in desk.create("a.md", note_text("one\n", "One"))
 

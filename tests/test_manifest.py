@@ -3,7 +3,8 @@
 import pytest
 
 from muninn.protocol import INSTRUCTIONS
-from muninn.tools import TOOLS, Tool
+from muninn.tool import Tool
+from muninn.tools import TOOLS
 from tests import manifest
 
 

@@ -19,6 +19,7 @@ _COMMANDS: Final = {
     "index": ("index", "rebuild, scan, or show the index"),
     "model": ("model", "add a model for vectors or close calls, or show what is there"),
     "adopt": ("adopt", "help the notes of an existing vault to meet the contract"),
+    "lint": ("lint", "name what to look at again because its sources changed"),
     "canary": ("canary", "ask your own known-answer questions, and raise an alarm"),
     "ledger": ("ledger", "verify, show or export the ledger"),
     "demo": ("demo", "show the whole workflow on a sample vault"),

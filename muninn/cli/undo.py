@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from datetime import UTC, datetime, timedelta
 
 import click
 
 from muninn import holding, opening, undoing
 from muninn.cli.options import as_json, owner, places, show_json
-from muninn.model.errors import SettingsError
+from muninn.cli.times import moment, now
 from muninn.settings import Settings
-
-_AGO = re.compile(r"(\d+)(m|h|d)\Z")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 @click.command()
@@ -41,7 +36,7 @@ def undo(
     if (client is None) == (not external):
         raise click.UsageError("give --client NAME or --external, one of them")
     door = opening.beside(settings)
-    who, begin, end = undoing.Who(client), _time(since, "--since"), _time(until, "--until") if until else _now()
+    who, begin, end = undoing.Who(client), moment(since, "--since"), moment(until, "--until") if until else now()
     rights = owner(settings, private=True)
     door.held.seconds = holding.HOLD_S
     found = undoing.reversals(door, who, begin, end) if dry_run else undoing.undo(door, rights, who, begin, end)
@@ -66,24 +61,3 @@ def undo(
         click.echo(f"{len(found)} notes, {sum(one.state == 'left' for one in found)} left", err=True)
     if any(one.state == "left" for one in found):
         sys.exit(1)
-
-
-def _now() -> str:
-    return _shown(datetime.now(UTC))
-
-
-def _time(text: str, flag: str) -> str:
-    ago = _AGO.match(text)
-    if ago:
-        text = ago[0]
-    try:
-        if ago:
-            return _shown(datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])}))
-        found = datetime.fromisoformat(text)
-        return _shown(found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC))
-    except (ValueError, OverflowError):
-        raise SettingsError(f"{flag} {text!r} is no time: RFC 3339, a date, or 30m, 2h, 3d") from None
-
-
-def _shown(time: datetime) -> str:
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

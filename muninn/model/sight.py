@@ -43,6 +43,14 @@ class Elsewhere:
     path: NotePath
 
 
+@dataclass(frozen=True, slots=True)
+class TooMuch:
+    """A regular file of more bytes than the look was allowed to read; none of them was read."""
+
+    path: NotePath
+    size: int
+
+
 Sight = File | Absent | Blocked | Elsewhere
 
 

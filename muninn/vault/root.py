@@ -17,10 +17,10 @@ from muninn.model.change import Change
 from muninn.model.content import NotePath
 from muninn.model.errors import VaultUnavailableError
 from muninn.model.listing import Entry, Fault, Known, Same
-from muninn.model.sight import Sight
+from muninn.model.sight import Sight, TooMuch
 
 from . import apply as applying
-from . import exchange, temps
+from . import bounded, exchange, temps
 from . import look as looking
 from . import walk as walking
 
@@ -76,6 +76,11 @@ class Vault:
         """One look at several paths under one opening of the root."""
         with self.opened() as root:
             return [looking.look(root, path, twins) for path in paths]
+
+    def look_within(self, path: NotePath, most: int) -> Sight | TooMuch:
+        """As ``look``, but a file of more than ``most`` bytes is told as such and not read. Raises as ``look``."""
+        with self.opened() as root:
+            return bounded.look_within(root, path, most)
 
     @overload
     def walk(self, folder: str = "", depth: int | None = None, *, known: None = None) -> Iterator[Entry | Fault]: ...

@@ -15,6 +15,7 @@ from muninn.door import Door
 from muninn.model.refusal import Refusal
 from muninn.model.rights import DEFAULT_SCOPES, SCOPES, Rights
 from muninn.settings import load
+from muninn.tool import Call
 
 from . import bare, laying
 
@@ -88,7 +89,7 @@ def make(folder: Path, notes: int, vault: Path | None) -> Place:
 
 def call(door: Door, rights: Rights, tool: str, arguments: Mapping[str, Any]) -> Any:
     """One call of a tool, as the protocol's edge makes it. A refusal is raised: no measure is for one."""
-    answer = tools.run(tools.BY_NAME[tool], tools.Call(door, rights), dict(arguments))
+    answer = tools.run(tools.BY_NAME[tool], Call(door, rights), dict(arguments))
     if isinstance(answer, Refusal):
         raise ValueError(f"{tool} refused: {answer.message}")
     return answer

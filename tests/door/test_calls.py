@@ -56,6 +56,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "history": {"path": "team/plan.md"},
     "write": {"path": "team/new.md", "content": note("New"), "expected_hash": "missing", "dry_run": True},
     "recover": {},
+    "claims": {},
+    "staleness": {"detail": True},
     "contract": {},
     "status": {},
 }
@@ -96,6 +98,14 @@ def test_an_unknown_argument_is_refused_by_name(gateway: Gateway, tool: str) -> 
         ("write", {"path": "a.md", "content": "x", "expected_hash": "missing", "request_id": ""}, "request_id"),
         ("write", {"path": "a.md", "content": "x", "expected_hash": "missing", "request_id": "a\nb"}, "request_id"),
         ("archive", {"path": "a.md", "expected_hash": ZERO, "reason": "because"}, "reason"),
+        ("claim", {"statement": "x", "path": "a.md"}, "revision"),
+        ("claim", {"statement": "", "path": "a.md", "revision": ZERO}, "statement"),
+        ("claims", {"path": "team/plan.md", "query": "x"}, "query"),
+        ("claims", {"query": "x", "cursor": "nonsense"}, "cursor"),
+        ("retract", {"claim_id": "x"}, "reason"),
+        ("register_summary", {"path": "a.md", "hash": ZERO, "sources": []}, "sources"),
+        ("register_summary", {"path": "a.md", "hash": ZERO, "sources": [{"path": "b.md"}]}, "sources.0.hash"),
+        ("staleness", {"cursor": "nonsense"}, "cursor"),
         ("edit", {"path": "team/plan.md", "edits": [], "expected_hash": ZERO}, "edits"),
         ("edit", {"path": "team/plan.md", "edits": [{"foo": 1}], "expected_hash": ZERO}, "edits.0"),
     ],
@@ -111,7 +121,8 @@ def test_a_client_is_shown_only_what_it_may_call(gateway: Gateway) -> None:
         return {tool["name"] for tool in gateway.rpc(client, "tools/list", {}).json["result"]["tools"]}
 
     assert shown("nothing") == {"contract", "status"}
-    assert shown("reader") == {"search", "read", "list", "links", "history", "contract", "status"}
+    reading = {"search", "read", "list", "links", "history", "claims", "staleness"}
+    assert shown("reader") == {*reading, "contract", "status"}
     assert shown("a") == set(BY_NAME)
     refused(gateway.call("write", GOOD["write"], client="reader"), "forbidden")
     refused(gateway.call("read", GOOD["read"], client="nothing"), "forbidden")

@@ -1,0 +1,130 @@
+"""Claims by their words: held statements that a question asks for, and notes that repeat one which is held no more.
+
+A repeated sentence is named, never changed: who reads the warning looks whether it is still true there.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import Final
+
+from index import Filters
+from index.question import Question, Word
+from muninn import claims, cursors, sentences
+from muninn.door import Door
+from muninn.model import note as notes
+from muninn.model.bound import ClaimsAnswer
+from muninn.model.claim import Abstained, Claim, Held
+from muninn.model.content import Basis, NotePath
+from muninn.model.errors import IndexBrokenError, LedgerUnavailableError, VaultUnavailableError
+from muninn.model.refusal import Refusal, Warn
+from muninn.model.rights import Rights
+from muninn.model.sight import File
+
+MOST_SCANNED: Final = 10_000
+"""Newest claims that a question is compared with."""
+_MOST_CHECKED: Final = 300
+"""Matching claims whose sources are looked at for one page."""
+_CLAIMS: Final = 5
+_CANDIDATES: Final = 8
+_MOST_BYTES: Final = 256 * 1024
+_BUDGET_S: Final = 0.25
+
+
+def matching(door: Door, rights: Rights, query: str, cursor: str | None) -> ClaimsAnswer | Refusal:
+    """Held claims whose statements have words of the question, the best first. Of the others nothing is told."""
+    position = cursors.read_number("claims", {"query": query}, cursor) if cursor is not None else 0
+    if isinstance(position, Refusal):
+        return position
+    question = door.index.read(query)
+    ranked = _ranked(door, question, list(islice(claims.visible(door, rights), MOST_SCANNED)))
+    sources = claims.Sources(door)
+    held: list[Held | Abstained] = []
+    at = position
+    for claim in ranked[position : position + _MOST_CHECKED]:
+        if len(held) == claims.PAGE or sources.ended:
+            break
+        at += 1
+        standing = sources.stand(claim)
+        if isinstance(standing, Held):
+            held.append(standing)
+    return claims.answered(held, cursors.make("claims", {"query": query}, at) if at < len(ranked) else None)
+
+
+def _ranked(door: Door, question: Question, found: list[Claim]) -> list[Claim]:
+    """Those with a word of the question: rare words weigh more, and of equals the newest comes first."""
+    lexicon = door.index.lexicon
+    terms = [
+        sentences.every_word(claim.statement) if question.common else sentences.words(claim.statement, lexicon)
+        for claim in found
+    ]
+    holders = [[number for number, own in enumerate(terms) if _holds(own, word)] for word in question.words]
+    scores: dict[int, float] = {}
+    for numbers in holders:
+        weight = math.log(1 + len(found) / len(numbers)) if numbers else 0.0
+        for number in numbers:
+            scores[number] = scores.get(number, 0.0) + weight
+    return [found[number] for number in sorted(scores, key=lambda number: (-scores[number], -found[number].seq))]
+
+
+def _holds(terms: frozenset[str], word: Word) -> bool:
+    if terms.issuperset(word.main) or word.folded in terms:
+        return True
+    return bool(word.short) and all(any(term.startswith(short[1:]) for term in terms) for short in word.short)
+
+
+def of_source(door: Door, rights: Rights, path: NotePath, before: Basis) -> tuple[Warn, ...]:
+    """The warning after a source has changed: notes that carry nearly what was claimed of its former bytes."""
+    with suppress(LedgerUnavailableError):
+        ended = [claim for claim in door.ledger.claims.of_path(path, limit=50) if claim.source.hash == before]
+        return _warned(door, rights, ended[:_CLAIMS], f"claims on {path} abstain now")
+    return ()
+
+
+def of_claim(door: Door, rights: Rights, claim: Claim) -> tuple[Warn, ...]:
+    """The warning after a retraction: notes that carry nearly the same sentence."""
+    return _warned(door, rights, [claim], f"the claim {claim.id} was retracted")
+
+
+def _warned(door: Door, rights: Rights, ended: list[Claim], what: str) -> tuple[Warn, ...]:
+    if not ended or "read" not in rights.scopes:
+        return ()
+    found: dict[NotePath, None] = {}
+    with suppress(IndexBrokenError, VaultUnavailableError):
+        found = dict.fromkeys(_repeating(door, rights, ended))
+    if not found:
+        return ()
+    named = ", ".join(found)
+    message = f"{what}, and nearly the same sentence stands in {named}: look whether it still holds there"
+    return (Warn("possible_duplicate", message, tuple(found)),)
+
+
+def _repeating(door: Door, rights: Rights, ended: list[Claim]) -> Iterator[NotePath]:
+    """Notes with a sentence that is nearly a statement. The index finds candidates, their text decides."""
+    until = time.monotonic() + _BUDGET_S
+    lexicon = door.index.lexicon
+    for claim in ended:
+        said = sentences.words(claim.statement, lexicon)
+        question = door.index.read(claim.statement)
+        if not question.words:
+            continue
+        answers = door.index.ask(question, Filters(), rights.sees, _CANDIDATES, private=rights.sees_private)
+        for path in (row.path for answer in answers for row in answer.rows[:_CANDIDATES]):
+            if time.monotonic() > until:
+                return
+            if path != claim.source.path and _carries(door, path, said):
+                yield path
+
+
+def _carries(door: Door, path: NotePath, said: frozenset[str]) -> bool:
+    with suppress(OSError):
+        sight = door.vault.look_within(path, _MOST_BYTES)
+        if isinstance(sight, File):
+            note = notes.parse(path, sight.content, sight.hash)
+            told = (sentences.words(one.text, door.index.lexicon) for one in sentences.of(note))
+            return any(sentences.near(said, words) for words in told)
+    return False

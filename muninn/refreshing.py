@@ -1,0 +1,93 @@
+"""What to look at again where a source has changed: its changed lines, and the sentences that share words with them.
+
+A worklist for whoever keeps the summary. No model: words are compared, so that a sentence that says it in other words
+is not found, and one that is named may well be right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from index.words import Lexicon
+from muninn import diffs, sentences
+from muninn.door import Door
+from muninn.model import note as notes
+from muninn.model.bound import BecauseRow, SentenceRow
+from muninn.model.content import ContentHash, NotePath
+from muninn.model.note import Note
+from muninn.model.rights import Rights
+from muninn.model.summary import Because, Registration
+from muninn.tracing import Budget
+
+MOST_SENTENCES: Final = 10
+"""Of one summary for one source, those that share the most words."""
+_SHOWN: Final = 300
+"""Characters of a sentence that are shown."""
+_MOST_DIFF: Final = 4 * 1024
+_MOST_TEXT: Final = 48 * 1024
+"""Bytes of diffs and sentences in one answer; reasons after that come without."""
+_MOST_CLAIMS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed in a source. ``diff`` is None where there is nothing to compare: it is gone, or its former bytes
+    are not kept any more. ``words`` are the telling words of the changed lines, of all lines where it is gone."""
+
+    diff: str | None
+    words: frozenset[str]
+
+
+def difference(door: Door, reason: Because, content: bytes | None, most: int = diffs.MAX_BYTES) -> Difference:
+    """The changed lines of a source alone, from the bytes of the registration to ``content``, its present ones."""
+    expected = ContentHash.parse(reason.expected or "")
+    before = None if expected is None else door.ledger.content(expected)
+    if before is None:
+        return Difference(None, frozenset())
+    if content is None:
+        return Difference(None, sentences.all_words(before.decode(errors="replace"), door.index.lexicon))
+    diff = diffs.unified(before, content, reason.path, context=0, most=most)
+    lines = [line[1:] for line in diff.split("\n")[2:] if line[:1] in ("+", "-")]
+    return Difference(diff, sentences.all_words("\n".join(lines), door.index.lexicon))
+
+
+def about(note: Note, words: frozenset[str], lexicon: Lexicon) -> tuple[SentenceRow, ...]:
+    """The sentences of a note that share the most words with these, in the order they stand in it."""
+    shared = [(len(words & sentences.words(one.text, lexicon)), one) for one in sentences.of(note)]
+    found = sorted((row for row in shared if row[0]), key=lambda row: -row[0])[:MOST_SENTENCES]
+    in_order = sorted((one for _, one in found), key=lambda one: one.line)
+    return tuple(SentenceRow(one.line, one.text[:_SHOWN]) for one in in_order)
+
+
+def abstaining(door: Door, path: NotePath, found: str | None) -> tuple[str, ...]:
+    """Ids of claims on a source that are bound to other bytes than it holds."""
+    claims = door.ledger.claims.of_path(path, limit=_MOST_CLAIMS)
+    return tuple(claim.id for claim in claims if claim.source.hash != found)
+
+
+class Look:
+    """One answer's look at details: what was read within its budget, and how much text it may still carry."""
+
+    def __init__(self, door: Door, rights: Rights, budget: Budget) -> None:
+        self.door, self.rights, self._budget = door, rights, budget
+        self._left = _MOST_TEXT
+        self._notes: dict[NotePath, Note] = {}
+
+    def detailed(self, registration: Registration, reason: Because) -> BecauseRow:
+        """A reason with what to look at again, where a source changed and the answer has room."""
+        if reason.why not in ("changed", "missing", "archived") or reason.path == registration.summary.path:
+            return BecauseRow(reason.path, reason.why, reason.expected, reason.found)
+        claims = abstaining(self.door, reason.path, reason.found)
+        if self._left <= 0:
+            return BecauseRow(reason.path, reason.why, reason.expected, reason.found, None, (), claims)
+        content = self._budget.content(reason.path)
+        found = difference(self.door, reason, content, min(_MOST_DIFF, self._left + 100))
+        rows = about(self._note(registration.summary.path), found.words, self.door.index.lexicon)
+        self._left -= len((found.diff or "").encode()) + sum(len(row.text.encode()) for row in rows)
+        return BecauseRow(reason.path, reason.why, reason.expected, reason.found, found.diff, rows, claims)
+
+    def _note(self, path: NotePath) -> Note:
+        if path not in self._notes:
+            self._notes[path] = notes.parse(path, self._budget.content(path) or b"")
+        return self._notes[path]
