@@ -21,8 +21,8 @@ _EVENT: Final = re.compile(r"ev-([0-9]{1,18})-[0-9a-f]{12}\Z")
 TOGETHER: Final = 16
 """An end stands this far from its plan at most where all went well: so many plans are kept together, and then ended."""
 
-_KIND, _AFTER, _END, _END_BODY = 1, 7, 9, 11
-_COLUMNS: Final = "r.seq, r.kind, r.at, r.client, r.body, c.n, c.before, c.after, c.mode, e.seq, e.at, e.body"
+_KIND, _AFTER, _END, _END_BODY, _OPEN = 1, 7, 9, 11, 12
+_COLUMNS: Final = "r.seq, r.kind, r.at, r.client, r.body, c.n, c.before, c.after, c.mode, e.seq, e.at, e.body, r.open"
 OF_PATH: Final = (
     f"SELECT {_COLUMNS} FROM changes c JOIN rows r ON r.seq = c.seq LEFT JOIN ends x ON x.plan = c.seq"
     " LEFT JOIN rows e ON e.seq = x.seq WHERE c.path = ? AND c.seq < ? ORDER BY c.seq DESC"
@@ -60,17 +60,23 @@ def _landed_rows(
     Plans are read in their own order, and their ends stand in that order as well, but for plans that were pending: up
     to ``TOGETHER`` rows later that is made good here, and what ended later still is looked for apart.
     """
-    top, floor = below if below is not None else 1 << 62, 0
+    top, floor, late = below if below is not None else 1 << 62, 0, False
     found: list[tuple[Any, ...]] = []
     for row in reader.execute(OF_PATH, (path, top)):
         seq, event = row[0], _event_seq(row)
         if seq + TOGETHER < floor:
+            late = True
             break
-        if floor < event < top and event <= seq + TOGETHER and _has_landed(row, path, baseline):
+        late = late or event > seq + TOGETHER
+        if floor < event < min(top, seq + TOGETHER + 1) and _has_landed(row, path, baseline):
             found.append(row)
             if floor == 0 and len(found) == limit:
                 floor = min(map(_event_seq, found))
-    found += [row for row in reader.execute(LATE, (path, floor, top)) if _has_landed(row, path, baseline)]
+        # Where no other plan was open, all that is older had ended before.
+        if floor and row[_OPEN] == (row[_KIND] == "plan"):
+            break
+    if late:
+        found += [row for row in reader.execute(LATE, (path, floor, top)) if _has_landed(row, path, baseline)]
     return sorted(found, key=_event_seq, reverse=True)[:limit]
 
 
@@ -159,7 +165,7 @@ def _landed(end: str | None, path: NotePath) -> bool:
 
 
 def _event(reader: apsw.Connection, path: NotePath, row: tuple[Any, ...]) -> Event:
-    seq, kind, at, client, body, n, before, after, mode, end_seq, end_at, _ = row
+    seq, kind, at, client, body, n, before, after, mode, end_seq, end_at, *_ = row
     found = read_body(body)
     shown = Kind(found["kind"]) if n == 0 or kind == "external" else Kind.INDEX
     return Event(

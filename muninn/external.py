@@ -87,15 +87,16 @@ def record(door: Door, paths: Iterable[NotePath]) -> int:
 
 def record_locked(door: Door, paths: Iterable[NotePath]) -> int:
     """The same under a write lock that is held already: no plan is being played meanwhile."""
-    begun = door.ledger.has_begun()
-    own = {(change.path, change.after) for entry in door.ledger.open_entries() for change in entry.changes}
     changes: list[Change] = []
     contents: dict[ContentHash, bytes] = {}
     for path in paths:
-        change = _change(door, path, begun, contents)
-        # What a pending plan has landed is our own, although its event is still to come.
-        if change is not None and (path, change.after) not in own:
+        change = _change(door, path, contents)
+        if change is not None:
             changes.append(change)
+    if changes:
+        # What a pending plan has landed is our own, although its event is still to come.
+        own = {(change.path, change.after) for entry in door.ledger.open_entries() for change in entry.changes}
+        changes = [change for change in changes if (change.path, change.after) not in own]
     if changes:
         door.ledger.witness(changes, contents)
         door.coverage.bare.difference_update(change.path for change in changes)
@@ -155,15 +156,15 @@ def _differs(door: Door, path: NotePath) -> bool:
     return now is not None and now != (MISSING if last is None else last[0])
 
 
-def _change(door: Door, path: NotePath, begun: bool, contents: dict[ContentHash, bytes]) -> Change | None:
+def _change(door: Door, path: NotePath, contents: dict[ContentHash, bytes]) -> Change | None:
     """The change from what the ledger knew to what is there; None where they agree, or it cannot be told."""
     sight = _look(door, path)
     now = _basis(sight)
     last = door.ledger.last(path)
-    if now is None or (last is None and not begun):
+    if now is None:
         return None
     before = MISSING if last is None else last[0]
-    if now == before:
+    if now == before or (last is None and not door.ledger.has_begun()):
         return None
     if isinstance(sight, File):
         contents[sight.hash] = sight.content

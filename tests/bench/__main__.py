@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from . import commanding, counting, indexing, noting, place, wiring
+from . import commanding, counting, crowd, indexing, lasting, noting, place, wiring
 from .gates import GATES, NOT_MEASURED, Gate, Row, Skipped
 from .timing import FULL, QUICK, Effort
 
@@ -81,6 +81,7 @@ def _measure(folder: Path, notes: int, vault: Path | None, effort: Effort) -> Re
     parts: tuple[Callable[[], Iterable[Row | Skipped]], ...] = (
         lambda: _in_process(here, report, effort),
         lambda: counting.measure(here),
+        lambda: lasting.measure(here, effort),
         lambda: [commanding.measure(here, effort)],
         lambda: wiring.measure(here, effort),
     )
@@ -109,6 +110,8 @@ def _in_process(here: place.Place, report: Report, effort: Effort) -> Iterator[R
         row, steps = noting.writes(here, door, effort)
         report.steps = noting.shares(steps)
         yield row
+        yield crowd.writes(here, door, effort)
+        yield lasting.growth(here, door, here.rights())
     finally:
         door.index.close()
         door.ledger.close()
@@ -151,7 +154,7 @@ def _load(report: Report) -> str:
 
 def _quantity(value: float, gate: Gate) -> str:
     if gate.unit == "B":
-        return f"{value / 1e6:.2f} MB"
+        return f"{value / 1e6:.2f} MB" if value >= 1e5 else f"{value:.0f} B"
     if gate.unit != "s":
         return f"{value:g} {gate.unit}"
     if value < 0.001:

@@ -1,6 +1,7 @@
 """The process that is counted by strace: writes or dry runs, each between two marks that the trace shows.
 
-``python -P -m tests.bench.counted commit|dry_run FOLDER COUNT``, in a folder that ``place.make`` has made.
+``python -P -m tests.bench.counted commit|dry_run|crowd FOLDER COUNT``, in a folder that ``place.make`` has made. A
+``crowd`` is eight clients that make so many writes each, all of them between two marks.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import bare
+from . import bare, crowd
 from .noting import Writer
 from .place import Place, call
 
@@ -25,8 +26,14 @@ def main(what: str, folder: Path, count: int) -> None:
     writer = Writer(place, door, place.rights())
     door.index.sweep(door.vault.walk, door.vault.look)
     call(door, place.rights(), "search", {"query": "change"})
-    if what == "commit":
+    if what != "dry_run":
         writer.write(10_000)
+    if what == "crowd":
+        writers = crowd.crew(place, door)
+        crowd.at_once(writers, 2, 10_000)
+        os.access(MARK, os.F_OK)
+        crowd.at_once(writers, count, 20_000)
+        count = 0
     work = writer.write if what == "commit" else writer.dry_run
     for number in range(count):
         os.access(MARK, os.F_OK)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from .counted import MARK
+from .crowd import CLIENTS
 from .gates import BY_NUMBER, Row, Skipped, row
 from .place import Place
 
@@ -32,16 +33,19 @@ _CALL: Final = re.compile(r"(?:\[pid +\d+\] |\d+ +)?(\w+)\(")
 
 
 def measure(place: Place) -> list[Row | Skipped]:
-    """P14 and P15, or why they could not be counted here."""
+    """P14, alone and in a crowd, and P15, or why they could not be counted here."""
     why = _why_not()
     if why:
-        return [Skipped(BY_NUMBER["P14"], why), Skipped(BY_NUMBER["P15"], why)]
+        return [Skipped(BY_NUMBER[number], why) for number in ("P14", "P14/8", "P15")]
     syncs = [sum(name in _SYNCS for name, _ in part) for part in _traced(place, "commit")]
+    (crowded,) = _traced(place, "crowd")
+    per_write = sum(name in _SYNCS for name, _ in crowded) / (CLIENTS * _COUNT)
     touches = [_touches(place, part) for part in _traced(place, "dry_run")]
     seen = sorted({line for part in touches for line in part})
     note = f"mean {statistics.mean(syncs):.2f}, most {max(syncs)} (with a checkpoint)"
     return [
         row("P14", statistics.median(syncs), None, note),
+        row("P14/8", round(per_write, 3), None, "traced, notes of one folder, checkpoints included"),
         row("P15", max(len(part) for part in touches), None, "; ".join(seen[:4])),
     ]
 
@@ -83,8 +87,9 @@ def _traced(place: Place, what: str) -> list[list[tuple[str, str]]]:
             parts.append([])
         elif parts and found[1] not in _ASKS:
             parts[-1].append((found[1], line))
-    if len(parts) != _COUNT + 1:
-        raise RuntimeError(f"expected {_COUNT + 1} marks in the trace, found {len(parts)}")
+    expected = (1 if what == "crowd" else _COUNT) + 1
+    if len(parts) != expected:
+        raise RuntimeError(f"expected {expected} marks in the trace, found {len(parts)}")
     return parts[:-1]
 
 

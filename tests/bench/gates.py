@@ -53,12 +53,17 @@ GATES: Final = (
         1.15,
     ),
     Gate("P14", "syncs of a committed write", "", 5, 4, "value", "syncs"),
+    Gate("P14/8", "syncs a write when 8 clients write at once", "", 2, None, "value", "syncs"),
     Gate("P15", "writes and syncs of a dry run", "", 0, 0, "value", "writes"),
+    Gate("P16", "8 clients writing different notes, wall a write", "1 client", 0.667, 0.333),
+    Gate("P17", "history and restore look-up at 1M events, p95", "at 10k events", 2.0, 1.3),
+    Gate("P18", "append at 1M events, wall p50", "at 1k events", 1.5, 1.1),
+    Gate("P19", "ledger bytes of an overwrite, one changed sentence", "the note's bytes", 0.8, 0.15, unit="B"),
     Gate("cli", "muninn search, the whole process, wall", "python -c pass", 0.25, 0.15, "value"),
 )
 
 BY_NUMBER: Final = {gate.number: gate for gate in GATES}
-NOT_MEASURED: Final = "P2, P7, P9, P16 to P24"
+NOT_MEASURED: Final = "P2, P7, P9, P20 to P24"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from .timing import WALL, Effort, in_turn, over, percentile
 Steps = dict[str, list[float]]
 
 _STEPS: Final = (
-    ("look and judge", "", "judge"),
+    ("look and judge", "", "_judge"),
     ("keep the plan (ledger, durable)", "ledger", "open_together"),
     ("look again, and read back", "vault", "look_at"),
     ("note and page (temp, sync, exchange)", "vault", "apply"),
@@ -85,11 +85,12 @@ def shares(steps: Steps) -> list[tuple[str, float, float]]:
 
 
 class Writer:
-    """Overwrites the bench's own notes in turn, each time under another title."""
+    """Overwrites the bench's own notes in turn, each time under another title; of them only every so many from one on
+    with a ``share``."""
 
-    def __init__(self, place: Place, door: Door, rights: Rights) -> None:
+    def __init__(self, place: Place, door: Door, rights: Rights, share: tuple[int, int] = (0, 1)) -> None:
         self._door, self._rights = door, rights
-        self._paths = place.own_notes()
+        self._paths = place.own_notes()[share[0] :: share[1]]
         self._hashes: dict[str, str] = {}
         tongue = laying.Tongue(5)
         self._texts = [laying.note(tongue, path, [], title="TITLE") for path in self._paths]

@@ -17,17 +17,20 @@ WALL: Final[Clock] = time.perf_counter_ns
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How often things are done. ``calls`` are requests of one round over HTTP."""
+    """How often things are done. ``calls`` are requests of one round over HTTP, ``crowd`` writes of each of several
+    clients at once, ``events`` those of the ledger that has lasted."""
 
     rounds: int
     questions: int
     reads: int
     writes: int
     calls: int
+    crowd: int
+    events: int
 
 
-FULL: Final = Effort(rounds=5, questions=60, reads=300, writes=60, calls=100)
-QUICK: Final = Effort(rounds=1, questions=10, reads=40, writes=10, calls=20)
+FULL: Final = Effort(rounds=5, questions=60, reads=300, writes=60, calls=100, crowd=30, events=1_000_000)
+QUICK: Final = Effort(rounds=1, questions=10, reads=40, writes=10, calls=20, crowd=5, events=12_000)
 """For a look at whether everything is measured: the ratios mean nothing."""
 
 

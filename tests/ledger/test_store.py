@@ -13,6 +13,8 @@ from pathlib import Path
 
 import apsw
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ledger import Entry, Ledger, Terms, verify
 from ledger import file as files
@@ -175,6 +177,34 @@ def test_history_goes_by_the_ends_of_plans(book: Ledger, others: int) -> None:
         below = found[-1].seq if found else below
     assert paged == expected
     assert book.last(path("a.md")) == (h(A), False)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), min_size=4, max_size=60))
+def test_history_is_in_the_order_of_the_rows_that_say_so(book: Ledger, steps: list[tuple[str, int]]) -> None:
+    """Plans that stay open for any while, some that never end, and what came around the door, on two paths."""
+    waiting: list[Entry] = []
+    names = [path(f"{book.head()[0]}-{name}.md") for name in "ab"]
+    told: dict[str, list[str]] = {name: [] for name in names}
+    held: dict[str, ContentHash] = {}
+    for number, (which, action) in enumerate(steps):
+        name, content = names["ab".index(which)], f"{len(book.rows(0, 10_000))} {number}".encode()
+        if action == 0:
+            told[name] += book.witness([Change(name, MISSING, h(content))], {h(content): content})
+            held[name] = h(content)
+            continue
+        waiting.append(keep(book, name, A, content))
+        for entry in waiting[:: 3 - action] if action < 3 else ():
+            waiting.remove(entry)
+            told[entry.terms.path].append(done(book, entry))
+            held[entry.terms.path] = ContentHash(str(entry.terms.after))
+    for name in names:
+        for limit in (1, 2, 99):
+            assert [event.id for event in book.history(name, None, limit)] == told[name][::-1][:limit]
+        found = book.last(name)
+        assert (None if found is None else found[0]) == held.get(name)
+    for entry in waiting:
+        book.settle(entry, "refused", ())
 
 
 @pytest.mark.parametrize("others", [0, 40])

@@ -289,6 +289,11 @@ MUTANTS: Final = (
         ("tests/ledger/test_store.py::test_history_goes_by_the_ends_of_plans",),
     ),
     Mutant(
+        "history stops although a plan was open",
+        (Edit("ledger/history.py", 'if floor and row[_OPEN] == (row[_KIND] == "plan"):', "if floor:"),),
+        ("tests/ledger/test_store.py::test_history_goes_by_the_ends_of_plans",),
+    ),
+    Mutant(
         "ends that came much later are not looked for",
         (
             Edit(
