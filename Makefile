@@ -26,7 +26,7 @@ $(READY): requirements.lock requirements-setup.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-setup.lock
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m compileall -q muninn index ledger sandbox
+	@$(BIN)/python -m compileall -q muninn index ledger sandbox backup
 	@touch $(READY)
 
 serve: $(READY) ## start the gateway, on a sample vault unless VAULT=DIR is given

@@ -22,6 +22,7 @@ _COMMANDS: Final = {
     "lint": ("lint", "name what to look at again because its sources changed"),
     "canary": ("canary", "ask your own known-answer questions, and raise an alarm"),
     "ledger": ("ledger", "verify, show or export the ledger"),
+    "backup": ("backup", "seal, push and prove copies; restore one"),
     "demo": ("demo", "show the whole workflow on a sample vault"),
     "start": ("start", "make a first client, say how to connect, and serve"),
 }
