@@ -19,7 +19,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 import muninn
-from muninn import lanes, reading, standing, tools
+from muninn import lanes, proof, reading, standing, tools
 from muninn.answers import to_json
 from muninn.clients import Client
 from muninn.door import Door
@@ -124,8 +124,12 @@ async def _list_templates(ctx: Any, _: types.PaginatedRequestParams | None) -> t
 
 
 def _call(tool: Tool, call: Call, arguments: Any) -> types.CallToolResult:
-    answer = _logged(tool.name, call.rights.client, lambda: guarded(lambda: tools.run(tool, call, arguments)))
+    answer = _logged(tool.name, call.rights.client, lambda: guarded(lambda: _run(tool, call, arguments)))
     return _refused(answer) if isinstance(answer, Refusal) else _answered(answer)
+
+
+def _run(tool: Tool, call: Call, arguments: Any) -> Any:
+    return proof.warned(call.door.home, tools.run(tool, call, arguments))
 
 
 def _logged(name: str, client: str | None, work: Callable[[], Any]) -> Any:

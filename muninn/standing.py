@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import muninn
 from ledger import Entry
-from muninn import cursors, linking, refusals, scripting
+from muninn import cursors, linking, proof, refusals, scripting
 from muninn.door import Door
 from muninn.model.answer import ContractAnswer, Links, PlanRow, Status
 from muninn.model.content import NotePath
@@ -111,7 +111,7 @@ def status(door: Door, rights: Rights) -> Status:
         {"id": door.vault.id, "notes": notes, "readable": _is_readable(door)},
         {"state": index.state, "age_s": index.age_s, "notes": notes, "faults": _visible_faults(index.faults, rights)},
         ledger,
-        {"last_ok": None, "age_h": None, "files": None},
+        proof.status(door.home),
         pending,
         _can_exchange(door),
         door.coverage.share(notes, rights.sees),
