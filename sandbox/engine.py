@@ -24,7 +24,7 @@ from .trail import Citation, Gap, Trail
 Ask = Callable[[str, dict[str, Any]], dict[str, Any] | Refusal]
 """Answers one call: the name of a reader and its arguments, to the answer as JSON values or the refusal."""
 
-Limit = Literal["time", "memory", "stack", "calls", "bytes", "value", "output", "citations", "engine"]
+Limit = Literal["time", "memory", "stack", "calls", "bytes", "value", "output", "engine"]
 
 _ABOVE: Final = 1000
 """Lines that stand above a script's first one in the engine (``prelude.js``)."""

@@ -103,14 +103,23 @@ class Child:
         """Whether the process runs still."""
         return self.process.poll() is None
 
-    def end(self) -> None:
-        """Kill the process and everything of its session, and leave no zombie."""
+    def kill(self) -> None:
+        """Kill the process and everything of its session; ``reap`` must follow."""
         self.pipe.close()
         if self.process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.kill()
-            self.process.wait()
+
+    def reap(self) -> None:
+        """Wait until a killed process is gone, so that no zombie is left. On a busy machine that may take a second:
+        it frees its memory with the low priority it ran at."""
+        self.process.wait()
+
+    def end(self) -> None:
+        """Kill and reap."""
+        self.kill()
+        self.reap()
 
     def _ended(self) -> EndedError:
         """The end of the process as an error; one that closed its end but lives on has no status yet."""
@@ -127,8 +136,8 @@ def _remaining(deadline: float) -> float:
     return left
 
 
-def start(most_line: int, most_bytes: int, *, walled: bool) -> Child:
-    """Start a child and wait until its engine is ready. ``walled`` puts it behind bwrap.
+def launch(most_line: int, most_bytes: int, *, walled: bool) -> Child:
+    """Start a child; ``until_ready`` must follow. ``walled`` puts it behind bwrap.
 
     Must be called from a thread that outlives the child: the child dies with it. Raises NoEngineError.
     """
@@ -149,7 +158,11 @@ def start(most_line: int, most_bytes: int, *, walled: bool) -> Child:
         except OSError as error:
             ours.close()
             raise NoEngineError(f"no process could be started: {error.strerror}") from error
-    child = Child(process, ours, most_line, most_bytes)
+    return Child(process, ours, most_line, most_bytes)
+
+
+def until_ready(child: Child) -> Child:
+    """The child, once its engine is ready. Raises NoEngineError, and ends the child, where it does not become so."""
     try:
         if child.receive(time.monotonic() + _START_S) != b'["ready"]':
             raise NoEngineError("the child said something else than that it is ready")
@@ -159,7 +172,7 @@ def start(most_line: int, most_bytes: int, *, walled: bool) -> Child:
     except SandboxError as error:
         child.end()
         raise NoEngineError(f"the child did not become ready: {error}") from error
-    _lower(process.pid)
+    _lower(child.process.pid)
     return child
 
 

@@ -44,9 +44,11 @@ MEANINGS: Final[Mapping[Code, str]] = {
     Code.VAULT_UNAVAILABLE: "The vault, or this file of it, cannot be reached or written now.",
     Code.LEDGER_UNAVAILABLE: "The ledger cannot be read or cannot commit. Nothing was changed; reads go on.",
     Code.INDEX_BLOCK: "The write would change the managed lines of a folder's page. Write around them.",
-    Code.SCRIPT_ERROR: "Kept for scripts. No tool answers with it yet.",
-    Code.SCRIPT_LIMIT: "Kept for scripts. No tool answers with it yet.",
-    Code.BUDGET_EXCEEDED: "More sources, or more bytes of them, than one registration may have. Nothing was registered.",
+    Code.SCRIPT_ERROR: "The script failed: an error that nobody caught, or a value that is no JSON. `line` says where.",
+    Code.SCRIPT_LIMIT: "A limit ended the script. `limit` says which: time, memory, stack, calls, bytes, value, "
+    "output, engine, or turns where too many scripts waited.",
+    Code.BUDGET_EXCEEDED: "More sources, or more bytes, than one registration may have. Nothing was registered. "
+    "In a script: its calls, bytes or citations are used up.",
 }
 
 WARNINGS: Final[Mapping[str, str]] = {
@@ -69,7 +71,7 @@ SCOPE_MEANINGS: Final[Mapping[str, str]] = {
     "read": "search, read, list, follow links, see history, claims and whether summaries are current",
     "write": "write, edit, recover, claim, retract, register summaries",
     "archive": "archive and restore",
-    "code": "kept for scripts; opens no tool yet; needs `read`",
+    "code": "scripts over the vault; needs `read`",
     "private": "see and change paths under the owner's private globs, with the other scopes held",
     "metrics": "kept for metrics; opens nothing yet",
 }

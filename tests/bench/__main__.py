@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from . import commanding, counting, crowd, indexing, lasting, noting, place, wiring
+from . import commanding, counting, crowd, indexing, lasting, noting, place, running, wiring
 from .gates import GATES, NOT_MEASURED, Gate, Row, Skipped
 from .timing import FULL, QUICK, Effort
 
@@ -112,6 +112,7 @@ def _in_process(here: place.Place, report: Report, effort: Effort) -> Iterator[R
         yield row
         yield crowd.writes(here, door, effort)
         yield lasting.growth(here, door, here.rights())
+        yield running.measure(here, door, effort)
     finally:
         door.index.close()
         door.ledger.close()

@@ -58,6 +58,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "recover": {},
     "claims": {},
     "staleness": {"detail": True},
+    "run_code": {"script": "return (await vault.read('team/plan.md')).title"},
     "contract": {},
     "status": {},
 }

@@ -157,7 +157,7 @@ def _runs(pid: int) -> bool:
 
 def test_nothing_is_started_before_the_first_script() -> None:
     pool = Pool(LIMITS.line, LIMITS.said)
-    assert (pool._keeper, len(pool._ready)) == (None, 0)
+    assert (pool._threads, len(pool._ready)) == ((), 0)
     pool.close()
     with pytest.raises(NoEngineError):
         pool.take()
