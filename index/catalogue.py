@@ -128,7 +128,7 @@ class Index:
     def _take_all(self, shelf: Shelf, paths: list[NotePath], look: Look) -> None:
         """A note and its folder's page in one transaction: both are found by the next question, or neither."""
         with shelf.writing() as connection:
-            sights = [self._take(connection, path, look) for path in paths]
+            sights = [self._take(shelf, connection, path, look) for path in paths]
         for sight in sights:
             if shelf.stamps is None or isinstance(sight, Elsewhere):
                 continue
@@ -137,13 +137,13 @@ class Index:
             else:
                 shelf.stamps.drop(sight.path)
 
-    def _take(self, connection: apsw.Connection, path: NotePath, look: Look) -> Sight:
+    def _take(self, shelf: Shelf, connection: apsw.Connection, path: NotePath, look: Look) -> Sight:
         self._touched.add(path)
         sight = look(path)
         match sight:
             case File() if path.is_note:
                 taken = digest(path, sight.content, sight.hash, sight.mtime_ns, self.settings, self.lexicon)
-                rows.put(connection, taken, NO_STAMP, new_words=True)
+                rows.put(connection, taken, NO_STAMP, shelf.words)
             case File():
                 rows.put_file(connection, path)
             case Absent() | Blocked():

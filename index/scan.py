@@ -21,7 +21,7 @@ from . import rows
 from .fields import Digest, digest
 from .schema import begin_filling, end_filling
 from .settings import IndexSettings, Look, Walk
-from .stamps import UNREAD, Stamps
+from .stamps import NO_STAMP, UNREAD, Stamps
 from .store import Shelf, ShelfError, one
 from .words import Lexicon
 
@@ -140,6 +140,7 @@ class Scan:
                         self._compare(found, since, look, gently)
                     case Fault(path, reason):
                         self._faults[path] = reason
+                        self._doubt(path)
                     case Same(folder, missing):
                         self._ended[folder] = missing
                         seen += len(self._known(folder))
@@ -154,6 +155,12 @@ class Scan:
             if isinstance(walked, Generator):
                 walked.close()
 
+    def _doubt(self, path: str) -> None:
+        """Look again at the end at what lies under a path that was known as a note."""
+        part = self._part(path)
+        if part.stamps.get(path) not in (None, ATTACHMENT):
+            part.doubted.add(path)
+
     def _known(self, folder: str) -> Mapping[str, int]:
         """The names of a folder with their numbers, of both shelves."""
         public, private = (part.stamps.folders.get(folder) for part in self._parts)
@@ -166,6 +173,7 @@ class Scan:
 
     def _compare(self, entry: Entry, since: int, look: Look, gently: bool) -> None:
         if entry.kind == "folder":
+            self._doubt(entry.path)
             return
         path, stamp = entry.path, entry.stamp
         self._met.add(path)
@@ -180,14 +188,15 @@ class Scan:
         younger = stamp.ctime_ns >= since or since <= stamp.mtime_ns <= self._started_ns
         if not younger and part.stamps.get(path) == number:
             return
-        self._read(part, path, number, look)
+        self._read(part, entry, look)
         if gently:
             time.sleep(0)
         times = _LARGER if part.fresh else 1
         if len(part.batch) >= _BATCH_NOTES * times or part.bytes_waiting >= _BATCH_BYTES * times:
             self._flush(part)
 
-    def _read(self, part: _Part, path: NotePath, stamp: int, look: Look) -> None:
+    def _read(self, part: _Part, entry: Entry, look: Look) -> None:
+        path = entry.path
         try:
             sight = look(path)
         except OSError as error:
@@ -196,6 +205,9 @@ class Scan:
             return
         match sight:
             case File():
+                stamp = _stamp_of(entry, sight)
+                if stamp == NO_STAMP and part.stamps.get(path) is not None:
+                    return
                 taken = digest(path, sight.content, sight.hash, sight.mtime_ns, self._settings, self._lexicon)
                 part.batch.append((taken, stamp))
                 part.bytes_waiting += len(sight.content)
@@ -221,8 +233,9 @@ class Scan:
             return
         with part.shelf.writing() as connection:
             touched = self._touched()
+            words = None if part.fresh else part.shelf.words
             for taken, stamp in self._put_new(connection, part, touched) if part.fresh else part.batch:
-                if taken.path not in touched and rows.put(connection, taken, stamp, new_words=not part.fresh):
+                if taken.path not in touched and rows.put(connection, taken, stamp, words):
                     self._changed += 1
                     part.learned += 1
             for path in part.new_files:
@@ -290,6 +303,7 @@ class Scan:
                 if part.fresh:
                     end_filling(connection)
                 if recount:
+                    part.shelf.words.clear()
                     rows.count_words(connection)
                     rows.note_meta(connection, "ready", 1)
                 connection.execute("DELETE FROM faults")
@@ -307,6 +321,16 @@ class Scan:
             with part.shelf.holding() as connection:
                 found += faults_of(connection)
         return tuple(found)
+
+
+def _stamp_of(entry: Entry, sight: File) -> int:
+    """The number under which a reading is remembered: none where another file was read than the walk told of, which
+    is so where two files' names differ in Unicode form alone. One of them is read; the other must not pass for it."""
+    told = entry.stamp
+    if told is None:
+        return NO_STAMP
+    same = entry.stored == sight.stored or (told.size, told.mtime_ns) == (len(sight.content), sight.mtime_ns)
+    return told.number if same else NO_STAMP
 
 
 def _is_gone(path: str, look: Look) -> bool:

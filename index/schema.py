@@ -17,14 +17,17 @@ from .settings import IndexSettings
 
 _CACHE_SIZE: Final = -8192
 """In KiB, as SQLite wants it."""
-VERSION: Final = 5
+_MOST_LOG_PAGES: Final = 8_000
+"""Pages of the write-ahead log at which a commit copies them into the file; as a rule a scan has done it before."""
+_JOINED_PAGES: Final = 500
+VERSION: Final = 6
 
 TABLES: Final = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE docs(
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL, hash BLOB NOT NULL, stamp INTEGER NOT NULL,
     title TEXT NOT NULL, type TEXT, status TEXT, date TEXT, day TEXT NOT NULL, tags TEXT NOT NULL,
-    filters TEXT NOT NULL, body INTEGER NOT NULL, fault TEXT) STRICT;
+    filters TEXT NOT NULL, body INTEGER NOT NULL, fault TEXT, columns INTEGER NOT NULL) STRICT;
 CREATE TABLE files(path TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE aliases(name TEXT NOT NULL, source INTEGER NOT NULL, PRIMARY KEY(name, source)) STRICT, WITHOUT ROWID;
 CREATE TABLE links(name TEXT NOT NULL, source INTEGER NOT NULL, line INTEGER NOT NULL, kind TEXT NOT NULL,
@@ -74,7 +77,7 @@ def connect(file: Path, busy_wait_s: float, *, create: bool = False, log: bool =
         connection.execute(f"PRAGMA cache_size={_CACHE_SIZE}; PRAGMA temp_store=MEMORY")
         if log:
             connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute(f"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint={_MOST_LOG_PAGES}")
     except BaseException:
         connection.close()
         raise
@@ -98,7 +101,13 @@ def begin_filling(connection: apsw.Connection) -> None:
 def end_filling(connection: apsw.Connection) -> None:
     """Join the segments of a new file, and set it up for a note at a time. Inside a transaction."""
     connection.execute("INSERT INTO terms(terms) VALUES('optimize')")
-    for option, value in (("hashsize", 1 << 20), ("automerge", 4), ("crisismerge", 16)):
+    for option, value in (("hashsize", 1 << 20), ("automerge", 8), ("crisismerge", 16)):
         connection.execute("INSERT INTO terms(terms, rank) VALUES(?, ?)", (option, value))
     connection.execute(INDEXES)
     connection.execute(f"PRAGMA cache_size={_CACHE_SIZE}")
+
+
+def tidy(connection: apsw.Connection) -> None:
+    """What a change puts off: join some of the small segments that it left, and copy the log into the file."""
+    connection.execute("INSERT INTO terms(terms, rank) VALUES('merge', ?)", (_JOINED_PAGES,))
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")

@@ -20,7 +20,7 @@ import apsw
 from muninn.model import seams
 from muninn.model.errors import IndexBrokenError
 
-from .schema import TABLE_NAMES, connect, lay_out, mark
+from .schema import TABLE_NAMES, connect, lay_out, mark, tidy
 from .settings import IndexSettings
 from .stamps import Stamps
 from .words import ALL
@@ -62,6 +62,8 @@ class Shelf:
         self.lost = False
         self.stamps: Stamps | None = None
         """What each note's file looked like when it was read last; filled by the first scan."""
+        self.words: set[str] = set()
+        """Terms that are known to stand in the list of words, so that a change asks for the others alone."""
         self._settings = settings
         self._mark = mark(settings)
         self._readers: list[_Reader] = []
@@ -71,6 +73,8 @@ class Shelf:
         self._data_version = -1
         self.scanned_ns = 0
         """When the last whole scan by this process began; 0 where there was none."""
+        self._written = 0
+        """Transactions since the last tidying."""
         self._lock = threading.RLock()
         self._pool_lock = threading.Lock()
 
@@ -144,8 +148,10 @@ class Shelf:
                 try:
                     yield connection
                     connection.execute("COMMIT")
+                    self._written += 1
                 except BaseException:
                     _roll_back(connection)
+                    self.words.clear()
                     raise
             except (apsw.Error, OSError) as error:
                 self._close_writer()
@@ -197,7 +203,7 @@ class Shelf:
             with _doorway(self.file, exclusive=False):
                 self._writer = connect(self.file, self._settings.busy_wait_s, log=True)
             self._writer_identity = (seen.st_dev, seen.st_ino)
-            self.stamps = None
+            self._forget()
             (self._data_version,) = one(self._writer, "PRAGMA data_version")
         return self._writer
 
@@ -206,6 +212,10 @@ class Shelf:
         self.scanned_ns = began_ns
         with contextlib.suppress(ShelfError), self.writing() as connection:
             connection.execute("UPDATE meta SET value=? WHERE key='scanned'", (began_ns,))
+        if self._written > 1:  # this one is the first
+            with contextlib.suppress(ShelfError), self.holding() as connection:
+                tidy(connection)
+            self._written = 0
 
     def replace_with(self, other: Shelf) -> None:
         """Put another shelf's file in this one's place. Whoever has the old file open goes on reading that one."""
@@ -257,13 +267,18 @@ class Shelf:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
-            self.stamps = None
+            self._forget()
 
     def _forget_foreign(self, connection: apsw.Connection) -> None:
         (version,) = one(connection, "PRAGMA data_version")
         if version != self._data_version:
             self._data_version = version
-            self.stamps = None
+            self._forget()
+
+    def _forget(self) -> None:
+        """Forget what is remembered of the file's rows: another file lies there, or somebody else has written."""
+        self.stamps = None
+        self.words.clear()
 
     def _broken(self, error: apsw.Error | OSError | ShelfError) -> ShelfError:
         if isinstance(error, ShelfError):

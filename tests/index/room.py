@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from index import Index, IndexSettings, Sweep
+from index.fields import Digest, digest
 from muninn.linking import LinksPage, links
 from muninn.model.content import BadPath, ContentHash, NotePath
 from muninn.model.errors import VaultUnavailableError
@@ -90,6 +91,12 @@ class Room:
         content = file.read_bytes()
         seen = file.stat()
         return File(path, path, content, ContentHash.of(content), seen.st_mode, seen.st_mtime_ns)
+
+    def digest(self, path: NotePath) -> Digest:
+        """What the index would store of a note."""
+        sight = self.look(path)
+        assert isinstance(sight, File)
+        return digest(path, sight.content, sight.hash, sight.mtime_ns, self.settings, self.index.lexicon)
 
     def sweep(self) -> Sweep:
         return self.index.sweep(self.walk, self.look)

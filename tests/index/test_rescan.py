@@ -89,8 +89,13 @@ class Place:
 _ALL = Filters(with_retired=True)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_many_small_scans_come_to_what_one_whole_scan_finds(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("young", [True, False])
+def test_many_small_scans_come_to_what_one_whole_scan_finds(
+    tmp_path: Path, seed: int, young: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not young:  # as if every scan came long after the changes: stamps alone tell what is new
+        monkeypatch.setattr("index.scan._SLACK_NS", -(10**15))
     place = Place(tmp_path, seed)
     place.index.sweep(place.vault.walk, place.vault.look)
     for number in range(12):
@@ -100,6 +105,24 @@ def test_many_small_scans_come_to_what_one_whole_scan_finds(tmp_path: Path, seed
             place.index.close()  # the stamps are read again from the file
         place.index.sweep(place.vault.walk, place.vault.look)
         assert place.state(place.index) == place.afresh(number)
+    place.index.close()
+
+
+def test_of_two_unicode_forms_of_a_name_the_other_is_read_when_one_goes(tmp_path: Path) -> None:
+    place = Place(tmp_path, 1)
+    one, other = place.root / "\u00e9.md", place.root / "e\u0301.md"
+    one.write_text("quokka\n")
+    other.write_text("wombat and more\n")
+    for file in (one, other):
+        os.utime(file, (1_600_000_000, 1_600_000_000))
+    time.sleep(2.1)
+    for _ in range(2):
+        assert place.index.sweep(place.vault.walk, place.vault.look).notes == 1
+    before = place.index.hashes(private=False)
+    one.unlink()
+    place.index.sweep(place.vault.walk, place.vault.look)
+    assert place.index.hashes(private=False) != before
+    assert place.state(place.index) == place.afresh(1)
     place.index.close()
 
 

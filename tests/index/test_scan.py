@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from index import Index
+from index import Index, rows
 from muninn.model import seams
 from muninn.model.errors import IndexBrokenError, VaultUnavailableError
 from muninn.model.listing import Stamp
@@ -286,3 +286,44 @@ def test_a_nudged_private_note_goes_into_the_private_file(room: Room) -> None:
     room.index.nudge([room.put("private/a.md", "ptarmigan\n")], room.look)
     assert room.hits("ptarmigan", KEEPER) == ["private/a.md"]
     assert b"ptarmigan" not in b"".join(file.read_bytes() for file in room.cache.glob("index.db*"))
+
+
+def test_a_change_beside_the_searched_text_leaves_the_words_and_follows_the_links(room: Room) -> None:
+    page = "---\ntitle: Notes\n---\nquokka\n{}\n"
+    block = "<!-- muninn:index -->\n- [[filler/f{}]]: text\n<!-- /muninn:index -->"
+    path = room.put("filler/index.md", page.format(block.format(1)))
+    room.sweep()
+    before = room.index.hashes(private=False)
+    room.put("filler/index.md", page.format(block.format(2)))
+    room.index.nudge([path], room.look)
+    assert room.hits("quokka") == ["filler/index.md"]
+    assert room.index.hashes(private=False) != before
+    room.put("filler/index.md", page.format("[[filler/f3]] [[filler/f3]]"))
+    room.index.nudge([path], room.look)
+    assert len(room.links("filler/f3.md").backlinks) == 1
+    room.put("filler/index.md", "---\ntitle: Notes\naliases: [Register]\n---\nwombat [[filler/f3]] [[filler/f4]]\n")
+    room.index.nudge([path], room.look)
+    assert room.hits("wombat") == ["filler/index.md"]
+    assert room.hits("quokka") == []
+    assert [row.path for row in room.links("filler/f4.md").backlinks] == ["filler/index.md"]
+    room.put("a.md", "[[Register]]\n")
+    room.index.nudge([note_path("a.md")], room.look)
+    assert [row.path for row in room.links("filler/index.md").backlinks] == ["a.md"]
+
+
+def test_a_change_that_failed_leaves_no_word_for_known(room: Room) -> None:
+    room.sweep()
+    path = room.put("a.md", "quokka\n")
+    taken = room.digest(path)
+
+    def fail() -> None:
+        with room.index._public.writing() as connection:
+            rows.put(connection, taken, 0, room.index._public.words)
+            raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011
+        fail()
+    room.index.nudge([path], room.look)
+    assert room.hits("quokka") == ["a.md"]
+    assert room.hits("quokkas") == ["a.md"]
+    assert room.hits("quoka") == ["a.md"]  # only a word in the list of words is found past a typing error
