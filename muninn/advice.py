@@ -126,11 +126,10 @@ def _possible_duplicate(door: Door, rights: Rights, note: Note) -> Iterator[Warn
 
 def _near(door: Door, rights: Rights, note: Note) -> Iterator[NotePath]:
     until = time.monotonic() + _BUDGET_S
-    private = door.contract.private
 
     def may_be(path: str) -> bool:
         page = door.contract.is_page(path.rpartition("/")[2])
-        return path != note.path and not page and rights.sees(path) and not private.cover(path)
+        return path != note.path and not page and rights.sees(path)
 
     with suppress(IndexBrokenError, VaultUnavailableError):
         with door.index.public() as shelf:

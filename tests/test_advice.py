@@ -129,12 +129,17 @@ def test_the_same_title_needs_less_of_the_text(desk: Desk) -> None:
 
 
 def test_other_texts_are_no_duplicates(desk: Desk) -> None:
-    given = desk.create("x.md", note_text("The harbour desk opens at noon and answers by radio.\n", "Harbour desk"))
-    assert "possible_duplicate" not in given
+    # The same rare words, said otherwise.
+    other = (
+        "The pilot boats have spent their error budget: whoever wants a waiver writes the reason, asks the harbour\n"
+        "desk by hand, and a rollout may start again before noon; the canary and its deploy gate wait for the log.\n"
+    )
+    assert "possible_duplicate" not in desk.create("x.md", note_text(other, "Harbour desk"))
 
 
 def test_numbers_of_a_series_are_no_duplicates(desk: Desk) -> None:
-    report = "Scan of the image found no new findings, the list of accepted ones stands as it was last week.\n"
+    report = "Scan of the image found no new findings, the list of accepted ones stands as it was last week, "
+    report += "and nobody has to act.\n"
     desk.lay("scans/5-1-7.md", note_text(report, "Scan 5.1.7"))
     desk.sweep()
     assert "possible_duplicate" not in desk.create("scans/5-1-8.md", note_text(report, "Scan 5.1.8"))
@@ -198,6 +203,12 @@ def test_a_name_that_several_notes_bear_is_told_by_links(desk: Desk) -> None:
     assert (warning.code, warning.paths) == ("ambiguous_links", ("a/same.md", "b/same.md"))
     assert "same leads to a/same.md, not b/same.md" in warning.message
     assert desk.call("links", path="ops/gate.md").warnings == ()
+
+
+def test_a_link_to_a_note_outside_the_clients_globs_is_broken(desk: Desk) -> None:
+    narrow = desk.rights("nat", read="team/**")
+    given = desk.create("team/l.md", note_text("[[gate]] [x](../ops/gate.md)\n", "L"), narrow)
+    assert given["broken_links"].paths == ("gate", "../ops/gate.md")
 
 
 def test_many_links_are_bounded(desk: Desk) -> None:
