@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import apsw
 
 from muninn.model.content import NotePath
 
+from . import naming
 from .fields import LOG, RETIRED, WEIGHTS, Facts
 from .question import Plan, Question, plan
 from .rows import facet
@@ -70,9 +71,9 @@ class Filters:
         if self.folder:
             clauses.append("path >= ? AND path < ?")
             values += [self.folder + "/", self.folder + "0"]
-        for facet in self._facets():
+        for wanted in self._facets():
             clauses.append("instr(filters, ?)")
-            values.append(facet)
+            values.append(wanted)
         for bound, sign in ((self.since, ">="), (self.until, "<=")):
             if bound is not None:
                 clauses.append(f"day {sign} ?")
@@ -82,29 +83,40 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A note that matches, as the index knows it. ``score`` is BM25 with the log factor; higher is better."""
+    """A note that matches, as the index knows it. ``score`` is BM25 with the log factor; higher is better. ``named``:
+    the question is its title, file name or alias."""
 
     path: NotePath
     hash: str
     score: float
     facts: Facts
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """One shelf's answer, best first. ``more``: further notes match. ``retired``: how many were left out as such."""
+    """One shelf's answer, best first. ``more``: further notes match. ``retired``: how many were left out as such.
+    ``barred``: notes that the question names and that the filters leave out."""
 
     rows: tuple[Candidate, ...]
     more: bool
     retired: int
     plan: Plan
     notes: int
+    barred: tuple[Candidate, ...] = ()
 
 
 def ask(
-    connection: apsw.Connection, question: Question, filters: Filters, sees: Callable[[str], bool], want: int
+    connection: apsw.Connection,
+    question: Question,
+    filters: Filters,
+    sees: Callable[[str], bool],
+    want: int,
+    *,
+    everything: bool = False,
 ) -> Candidates:
-    """The ``want`` best notes that the filters fit and that ``sees`` lets through."""
+    """The ``want`` best notes that the filters fit and that ``sees`` lets through; with ``everything`` it lets through
+    whatever this shelf holds, and what is only counted is not asked one by one."""
     notes = _count_notes(connection)
     planned = plan(question, connection, notes)
     if planned.expression is None:
@@ -120,8 +132,25 @@ def ask(
         if len(rows) > want or found < size:
             break
         size *= _WIDEN
-    retired = 0 if filters.with_retired else _retired(connection, planned.expression, filters, sees)
-    return Candidates(tuple(rows[:want]), len(rows) > want, retired, planned, notes)
+    retired = 0
+    if not filters.with_retired:
+        retired = _retired(connection, planned.expression, filters, None if everything else sees)
+    named = [
+        row for row in among(connection, naming.named(connection, question.typed, planned.words)) if sees(row.path)
+    ]
+    barred = tuple(row for row in named if not filters.fit(row.path, row.facts))
+    more = len(rows) > want
+    rows = _with_named(rows[:want], [row for row in named if row not in barred])
+    return Candidates(tuple(rows), more, retired, planned, notes, barred)
+
+
+def _with_named(rows: list[Candidate], named: list[Candidate]) -> list[Candidate]:
+    """The rows with those that the question names first. One that was not among them scores as the last."""
+    least = min((row.score for row in rows), default=1.0)
+    scores = {row.path: row.score for row in rows}
+    first = [replace(row, named=True, score=scores.get(row.path, least)) for row in named]
+    paths = {row.path for row in first}
+    return [*sorted(first, key=lambda row: (-row.score, row.path)), *(row for row in rows if row.path not in paths)]
 
 
 def _best(connection: apsw.Connection, expression: str, filters: Filters, size: int) -> Iterator[tuple[Any, ...]]:
@@ -166,8 +195,8 @@ def _candidate(row: tuple[Any, ...]) -> Candidate:
     )
 
 
-def _retired(connection: apsw.Connection, expression: str, filters: Filters, sees: Callable[[str], bool]) -> int:
-    """How many retired notes match, of those that the client may see."""
+def _retired(connection: apsw.Connection, expression: str, filters: Filters, sees: Callable[[str], bool] | None) -> int:
+    """How many retired notes match, of those that the client may see; None is all of them."""
     if one(connection, f"SELECT 1 FROM docs WHERE id & {RETIRED} LIMIT 1") is None:
         return 0
     where = ""
@@ -175,11 +204,12 @@ def _retired(connection: apsw.Connection, expression: str, filters: Filters, see
     if not filters.empty:
         condition, values = filters.condition()
         where = f" AND {condition}"
-    sql = (
-        f"SELECT path FROM docs WHERE id IN (SELECT rowid FROM terms WHERE terms MATCH ? AND rowid & {RETIRED}){where}"
-        f" LIMIT {MOST_COUNTED}"
-    )
-    return sum(1 for (path,) in connection.execute(sql, (expression, *values)) if sees(path))
+    matching = f"SELECT rowid FROM terms WHERE terms MATCH ? AND rowid & {RETIRED}"
+    if sees is None and not where:
+        counted = f"SELECT count(*) FROM ({matching} LIMIT {MOST_COUNTED})"
+        return int(one(connection, counted, (expression,))[0])
+    sql = f"SELECT path FROM docs WHERE id IN ({matching}){where} LIMIT {MOST_COUNTED}"
+    return sum(1 for (path,) in connection.execute(sql, (expression, *values)) if sees is None or sees(path))
 
 
 def _count_notes(connection: apsw.Connection) -> int:

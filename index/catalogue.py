@@ -199,9 +199,17 @@ class Index:
         return read(text, self.lexicon)
 
     def ask(
-        self, question: Question, filters: Filters, sees: Callable[[str], bool], want: int, *, private: bool
+        self,
+        question: Question,
+        filters: Filters,
+        sees: Callable[[str], bool],
+        want: int,
+        *,
+        private: bool,
+        everything: bool = False,
     ) -> tuple[Candidates, ...]:
-        """The best notes of the public shelf and, only with ``private``, of the private one.
+        """The best notes of the public shelf and, only with ``private``, of the private one. ``everything`` says that
+        ``sees`` lets through all that is on these shelves.
 
         Raises IndexBrokenError where the index cannot answer or is known to be behind the vault.
         """
@@ -209,7 +217,7 @@ class Index:
         answers = []
         for shelf in self._shelves(private):
             with shelf.reading() as connection:
-                answers.append(ask(connection, question, filters, sees, want))
+                answers.append(ask(connection, question, filters, sees, want, everything=everything))
         return tuple(answers)
 
     @contextlib.contextmanager

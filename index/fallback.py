@@ -36,7 +36,6 @@ class Scanned:
     whole: bool
     meanings: dict[str, int]
     weights: tuple[float, ...]
-    known: tuple[bool, ...]
 
 
 def scan(
@@ -80,7 +79,7 @@ def scan(
         kept.append((Candidate(path, sight.hash, 0.0, seen.facts), terms))
     weights = tuple(idf(notes, count) for count in holding)
     rows = _ranked(kept, meanings, weights)
-    return Scanned(rows, retired, whole, meanings, weights, tuple(count > 0 for count in holding))
+    return Scanned(rows, retired, whole, meanings, weights)
 
 
 def _notes(walk: Walk, sees: Callable[[str], bool]) -> Iterator[NotePath]:

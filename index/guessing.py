@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import string
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import apsw
@@ -28,6 +29,14 @@ _LINKS: Final = ("", "s", "es", "n", "en", "er", "e")
 _SHORTEST_PART: Final = 4
 
 
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """Terms of the shelf that a word may stand for; ``mended`` where the word may be a typing error for them."""
+
+    terms: tuple[str, ...]
+    mended: bool
+
+
 class Asked(Protocol):
     """A word of a question."""
 
@@ -40,9 +49,9 @@ class Asked(Protocol):
 
 def guess(
     words: Sequence[Asked], tongues: Sequence[Tongue], connection: apsw.Connection, counts: dict[str, int]
-) -> dict[int, tuple[str, ...]]:
+) -> dict[int, Guess]:
     """For each such word, by its number, the shelf's terms that it may stand for. Adds their counts."""
-    found: dict[int, tuple[str, ...]] = {}
+    found: dict[int, Guess] = {}
     compounds = [tongue for tongue in tongues if tongue.language in _COMPOUNDING]
     for number, word in enumerate(words):
         if len(found) == _MOST_WORDS:
@@ -51,11 +60,12 @@ def guess(
         if holding > 1 or len(word.folded) < _SHORTEST or not word.folded.isalpha():
             continue
         rows = _near(word, tongues[0], connection)
+        mended = bool(rows)
         if not rows and not holding and compounds:
             rows = _parts(word.folded, compounds[0], connection) or _endings(word.stems, connection)
         if rows:
             counts.update(rows)
-            found[number] = tuple(term for term, _ in rows)
+            found[number] = Guess(tuple(term for term, _ in rows), mended)
     return found
 
 

@@ -16,6 +16,7 @@ from typing import Final
 import apsw
 
 from . import guessing
+from .guessing import Guess
 from .languages import FALLBACK, MOST_AT_ONCE, markers
 from .store import one
 from .words import PREFIX, Lexicon, Tongue, fold, identifiers, pattern
@@ -53,13 +54,13 @@ class Word:
 @dataclass(frozen=True, slots=True)
 class Question:
     """``words`` are the words that count; where all are common ones (``common``), those. ``names`` are identifiers,
-    ``tongues`` the languages it may be in, ``whole`` are all its words, folded."""
+    ``tongues`` the languages it may be in, ``typed`` are all its words as they stand there."""
 
     words: tuple[Word, ...]
     names: tuple[str, ...]
     common: bool
     cut: bool
-    whole: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
     lexicon: Lexicon = field(default_factory=Lexicon, repr=False, compare=False)
     tongues: tuple[Tongue, ...] = field(default=(), repr=False, compare=False)
 
@@ -88,8 +89,7 @@ def read(text: str, lexicon: Lexicon) -> Question:
     chosen = content or [word for word in taken if word.main]
     distinct = tuple({word.main: word for word in chosen}.values())
     names = tuple(dict.fromkeys(identifiers(text[:end])))
-    whole = tuple(word.folded for word in taken)
-    return Question(distinct, names, not content and bool(distinct), cut, whole, lexicon, tongues)
+    return Question(distinct, names, not content and bool(distinct), cut, tuple(raws), lexicon, tongues)
 
 
 def _word(raw: str, tongues: tuple[Tongue, ...]) -> Word:
@@ -127,16 +127,18 @@ class Plan:
     """How one shelf is asked. ``expression`` is FTS5's; None where the shelf knows none of the words.
 
     ``meanings`` says for each term which word of the question it stands for; ``weights`` how telling each word is
-    (its inverse document frequency); ``known`` whether the shelf holds it; ``titles_only`` that even the rarest word
-    stands in too many notes to look through their bodies.
+    (its inverse document frequency); ``known`` whether the shelf holds it; ``guessed`` what stands in for those that it
+    does not; ``titles_only`` that even the rarest word stands in too many notes to look through their
+    bodies. ``words`` are the question's with this shelf's stems.
     """
 
     expression: str | None
     meanings: dict[str, int]
     weights: tuple[float, ...]
     known: tuple[bool, ...]
-    corrected: tuple[bool, ...]
+    guessed: dict[int, Guess]
     titles_only: bool = False
+    words: tuple[Word, ...] = ()
 
 
 def plan(question: Question, connection: apsw.Connection, notes: int) -> Plan:
@@ -145,12 +147,13 @@ def plan(question: Question, connection: apsw.Connection, notes: int) -> Plan:
     words = [_in_tongues(word, tongues) for word in question.words]
     counts = _counts(connection, [term for word in words for term in word.terms] + list(question.names))
     guessed = guessing.guess(words, tongues, connection, counts)
+    more = {number: found.terms for number, found in guessed.items()}
     meanings: dict[str, int] = {}
     costs: list[int] = []
     known: list[bool] = []
     weights: list[float] = []
     for number, word in enumerate(words):
-        terms = [term for term in (*word.terms, *guessed.get(number, ())) if term in counts]
+        terms = [term for term in (*word.terms, *more.get(number, ())) if term in counts]
         for term in terms:
             if term not in word.more:
                 meanings.setdefault(term, number)
@@ -160,13 +163,12 @@ def plan(question: Question, connection: apsw.Connection, notes: int) -> Plan:
     chosen, too_common = _choose(costs, max(notes // 10, _LEAST_BUDGET))
     parts = [_quoted(name) for name in question.names if name in counts]
     for number in chosen:
-        parts += _expressions(words[number], guessed.get(number, ()), counts)
+        parts += _expressions(words[number], more.get(number, ()), counts)
     parts += _pairs(words, chosen, counts)
     expression = " OR ".join(parts) or None
     if too_common and expression is not None:
         expression = f"{{title names heads}} : ({expression})"
-    corrected = tuple(number in guessed for number in range(len(words)))
-    return Plan(expression, meanings, tuple(weights), tuple(known), corrected, too_common)
+    return Plan(expression, meanings, tuple(weights), tuple(known), guessed, too_common, tuple(words))
 
 
 def _spoken(question: Question, connection: apsw.Connection, notes: int) -> tuple[Tongue, ...]:

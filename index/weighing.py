@@ -1,8 +1,8 @@
-"""Weigh candidates by their text as it stands in the vault, put them in order, and say how sure the answer is.
+"""Weigh candidates by their text as it stands in the vault, and put them in order.
 
-Score of a note: BM25 with the log factor, times one plus nearness plus a tenth of the title's share; then seven parts
-of that to three of the best passage (SEARCH.md 3). Confidence: the share of the question, weighted by inverse document
-frequency, that the best of the top five holds, times the share of its words that the vault knows (SEARCH.md 2).
+Score of a note: BM25 with the log factor, times one plus half of the nearness plus a tenth of the title's share; then
+six parts of that to four of the best passage (SEARCH.md 3; the shares were measured, docs/explain/search.md). Notes
+that a short question names come first.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 from muninn.model.content import NotePath
 from muninn.model.page import BEGIN, blank_block
@@ -23,22 +23,20 @@ from .question import Question
 from .settings import IndexSettings, Look
 from .words import Lexicon, raw_words
 
-Confidence = Literal["high", "medium", "low", "none"]
-
 WEIGHED: Final = 15
 """How many of the best notes are weighed by their text, whatever the limit: a larger limit only adds hits."""
 TRACED_BYTES: Final = 256 * 1024
 """Of a hit's text that is looked through for the best passage; a longer note is still found by all its words."""
 
-_NEAR: Final = 1.0
+_NEAR: Final = 0.5
 _TITLE: Final = 0.1
 _SAME_TITLE: Final = 1.0
-_NOTE_SHARE: Final = 0.7
+_NOTE_SHARE: Final = 0.6
 _LOG_FACTOR: Final = 0.5
 _COPY_FACTOR: Final = 0.5
 _SHORT_QUESTION: Final = 4
-_HIGH: Final = 0.75
-_MEDIUM: Final = 0.5
+_COMMON_IN_NAME: Final = 4
+"""Small words that a name may hold beside those of the question."""
 _COPY_MARK = re.compile(r" ?\([^()]*conflicted copy[^()]*\)|\.sync-conflict-[^.]*", re.IGNORECASE)
 
 
@@ -54,6 +52,8 @@ class Weighed:
     traces: Traces
     held: frozenset[int]
     in_title: float
+    named: bool = False
+    """Whether the question is its name, and it was looked up by that."""
     score: float = 0.0
 
 
@@ -87,7 +87,7 @@ def see(
     if not held and sight.hash != candidate.hash:
         return None
     share = sum(weights[number] for number in in_title) / (sum(weights) or 1.0)
-    return Weighed(candidate.path, sight.hash, text, facts, candidate.score, traces, held, share)
+    return Weighed(candidate.path, sight.hash, text, facts, candidate.score, traces, held, share, candidate.named)
 
 
 def ordered(seen: list[Weighed], question: Question, lexicon: Lexicon, count: int = WEIGHED) -> list[Weighed]:
@@ -105,14 +105,18 @@ def ordered(seen: list[Weighed], question: Question, lexicon: Lexicon, count: in
 
 
 def below_originals(rows: Sequence[Weighed], factor: float = 1.0) -> list[Weighed]:
-    """Best first; equal scores by path. Conflict copies count ``factor`` and come after their original."""
-    by_path = {row.path: row for row in rows}
-    return sorted((_below_original(row, by_path, factor) for row in rows), key=lambda row: (-row.score, row.path))
+    """Best first; equal scores by path. Notes that the question names come before all others; conflict copies count
+    ``factor`` and come after their original."""
+    floor = max((row.score for row in rows if not row.named), default=0.0)
+    raised = [replace(row, score=max(row.score, floor)) if row.named else row for row in rows]
+    by_path = {row.path: row for row in raised}
+    lowered = (_below_original(row, by_path, factor) for row in raised)
+    return sorted(lowered, key=lambda row: (-row.score, not row.named, row.path))
 
 
 def _note_score(row: Weighed, question: Question, lexicon: Lexicon) -> float:
     score = row.base * (1 + _NEAR * row.traces.near + _TITLE * row.in_title)
-    if len(question.words) <= _SHORT_QUESTION and _is_named(row, question, lexicon):
+    if row.named or (len(question.words) <= _SHORT_QUESTION and _is_named(row, question, lexicon)):
         score *= 1 + _SAME_TITLE
     return score
 
@@ -121,10 +125,14 @@ def _is_named(row: Weighed, question: Question, lexicon: Lexicon) -> bool:
     """Whether the whole question is the note's title or file name."""
     tongue = question.tongues[0] if question.tongues else lexicon.tongue()
     asked = [term for word in question.words for term in word.main]
-    return any(
-        [term for raw in raw_words(name) if not tongue[raw].common for term in tongue[raw].main.split()] == asked
-        for name in (row.facts.title, row.path.stem)
-    )
+    most = len(asked) + _COMMON_IN_NAME
+    for name in dict.fromkeys((row.facts.title, row.path.stem)):
+        raws = raw_words(name)
+        if len(raws) <= most:
+            forms = [tongue[raw] for raw in raws]
+            if [term for form in forms if not form.common for term in form.main.split()] == asked:
+                return True
+    return False
 
 
 def _mixed(row: Weighed, note: float, passage: float) -> float:
@@ -158,22 +166,3 @@ def snippet_of(row: Weighed) -> Snippet:
         return cut
     text = cut.text.partition(BEGIN)[0].rstrip()
     return Snippet(text, cut.start_line, cut.start_line + text.count("\n"))
-
-
-def confidence(
-    question: Question, best: list[Weighed], weights: tuple[float, ...], known: tuple[bool, ...]
-) -> tuple[Confidence, list[str]]:
-    """How sure the answer is, and the question's words that no hit holds."""
-    numbers = range(len(question.words))
-    anywhere = frozenset().union(*(row.held for row in best)) if best else frozenset()
-    missing = [question.words[number].text for number in numbers if number not in anywhere]
-    total = sum(weights)
-    if not best or not total:
-        return "none", missing
-    covered = max(sum(weights[number] for number in row.held) for row in best[:5]) / total
-    worth = covered * sum(known) / len(known)
-    if worth >= _HIGH:
-        return "high", missing
-    if worth >= _MEDIUM:
-        return "medium", missing
-    return "low", missing

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import datetime
 import json
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
 from index import Candidate, Filters, Index, Look, Walk, fallback, hybrid
 from index.asking import MOST_COUNTED
+from index.confidence import Confidence, confidence
 from index.fields import is_retired
+from index.guessing import Guess
 from index.models import NO_MODELS, Models
 from index.passages import Finder
 from index.question import MOST_WORDS, Question
 from index.rerank import Reranked
 from index.semantic import Near
-from index.weighing import WEIGHED, Confidence, Weighed, confidence, ordered, see, snippet_of
+from index.weighing import WEIGHED, Weighed, ordered, see, snippet_of
+from muninn import explaining
 from muninn.model.content import BadPath, NotePath
 from muninn.model.errors import IndexBrokenError
 from muninn.model.hits import Found, Hit
@@ -34,6 +37,9 @@ _FRAME_BYTES: Final = 280
 """A hit's keys, hash and numbers."""
 _WITH_MEANING: Final = 100
 """How many notes are fetched by their words where others come by their meaning, so that those have a score, too."""
+_MOST_BARRED: Final = 3
+_SCAN_SCALE: Final = 2.5
+"""BM25 over one form of each word and without columns gives so much less than the index does (measured)."""
 _NO_VECTOR: Final = "the question's meaning was not there in time, so it was answered by words alone"
 
 
@@ -63,12 +69,13 @@ def search(
     filters = _filters(index, asked)
     if isinstance(filters, Refusal):
         return filters
-    question = index.read(asked.query)
+    words, names = explaining.split(asked.query) if asked.explain else (asked.query, ())
+    question = index.read(words)
     if not question.words:
         note = "the query holds no word to look for"
         return Found((), "bm25", "off", False, "none", False, index.age_s(), note)
     by_meaning = models.semantic if models.semantic is not None and models.semantic.ready else None
-    begun = by_meaning.begin(asked.query) if by_meaning is not None else None
+    begun = by_meaning.begin(words) if by_meaning is not None else None
     want = max(asked.limit, WEIGHED, _WITH_MEANING if by_meaning is not None else 0) + 5
     try:
         pool = _from_index(index, question, filters, rights, want)
@@ -79,7 +86,9 @@ def search(
     except IndexBrokenError:
         pool = _from_files(index, walk, look, question, filters, rights)
         index.mend(walk, look)
-    return _answer(index, look, question, filters, rights, asked, pool, models)
+    asking = _Asking(index, look, question, filters, rights, asked, words)
+    found = _answer(asking, pool, models)
+    return replace(found, explain=_explained(asking, found, names)) if asked.explain else found
 
 
 def _filters(index: Index, asked: Asked) -> Filters | Refusal:
@@ -126,21 +135,41 @@ class _Pool:
     rows: tuple[Candidate, ...]
     meanings: dict[str, int]
     weights: tuple[float, ...]
-    known: tuple[bool, ...]
     more: bool
     retired: int
     notes: tuple[str, ...] = ()
     degraded: bool = False
     near: Near | None = None
     """What is near by meaning; None where words answer alone."""
+    guessed: dict[int, Guess] = field(default_factory=dict)
+    barred: tuple[Candidate, ...] = ()
+    """Notes that the question names and that the filters leave out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """One question on its way: who asks what of which vault. ``words`` is what is searched for."""
+
+    index: Index
+    look: Look
+    question: Question
+    filters: Filters
+    rights: Rights
+    asked: Asked
+    words: str
 
 
 def _from_index(index: Index, question: Question, filters: Filters, rights: Rights, want: int) -> _Pool:
-    answers = index.ask(question, filters, rights.sees, want, private=rights.sees_private)
-    rows = sorted((row for answer in answers for row in answer.rows), key=lambda row: (-row.score, row.path))
+    answers = index.ask(
+        question, filters, rights.sees, want, private=rights.sees_private, everything=rights.sees_everything
+    )
+    every = (row for answer in answers for row in answer.rows)
+    rows = sorted(every, key=lambda row: (not row.named, -row.score, row.path))
     meanings: dict[str, int] = {}
+    guessed: dict[int, Guess] = {}
     for answer in answers:
         meanings |= answer.plan.meanings
+        guessed |= answer.plan.guessed
     plans = [answer.plan for answer in answers]
     best = max(answers, key=lambda answer: answer.notes).plan
     notes: tuple[str, ...] = ()
@@ -152,10 +181,11 @@ def _from_index(index: Index, question: Question, filters: Filters, rights: Righ
         rows=tuple(rows[:want]),
         meanings=meanings,
         weights=best.weights,
-        known=tuple(any(flags) for flags in zip(*(plan.known for plan in plans), strict=True)),
         more=len(rows) > want or any(answer.more for answer in answers),
         retired=sum(answer.retired for answer in answers),
         notes=notes,
+        guessed=guessed,
+        barred=tuple(row for answer in answers for row in answer.barred),
     )
 
 
@@ -164,9 +194,7 @@ def _from_files(index: Index, walk: Walk, look: Look, question: Question, filter
     notes = () if found.whole else ("the scan of the files was cut for time: not every note was looked at",)
     want = MOST_HITS + 5
     more = len(found.rows) > want or not found.whole
-    return _Pool(
-        found.rows[:want], found.meanings, found.weights, found.known, more, found.retired, notes, degraded=True
-    )
+    return _Pool(found.rows[:want], found.meanings, found.weights, more, found.retired, notes, degraded=True)
 
 
 # --- hits ------------------------------------------------------------------------------------------
@@ -179,11 +207,11 @@ class _Ranked:
     rows: list[Weighed]
     engine: Literal["bm25", "hybrid", "scan"]
     reranked: Reranked
+    finder: Finder
 
 
-def _rank(
-    index: Index, look: Look, question: Question, filters: Filters, asked: Asked, pool: _Pool, models: Models
-) -> _Ranked:
+def _rank(asking: _Asking, pool: _Pool, models: Models) -> _Ranked:
+    index, look, question, filters, asked = asking.index, asking.look, asking.question, asking.filters, asking.asked
     finder = Finder(question, pool.meanings, index.lexicon)
     seen: list[Weighed] = []
     for candidate in pool.rows:
@@ -203,32 +231,23 @@ def _rank(
     union = {row.path for row in seen[:count]}
     best = ordered(seen, question, index.lexicon, count)
     if pool.degraded:
-        return _Ranked(best, "scan", "off" if models.reranking.worker is None else "no")
+        return _Ranked(best, "scan", "off" if models.reranking.worker is None else "no", finder)
     if pool.near is not None:
         best = hybrid.mixed(best, union, pool.near.cosines)
-    best, reranked = models.reranking.reorder(asked.query, best, lambda row, text: index.clear(row.path, text))
-    return _Ranked(best, "bm25" if pool.near is None else "hybrid", reranked)
+    best, reranked = models.reranking.reorder(asking.words, best, lambda row, text: index.clear(row.path, text))
+    return _Ranked(best, "bm25" if pool.near is None else "hybrid", reranked, finder)
 
 
-def _answer(
-    index: Index,
-    look: Look,
-    question: Question,
-    filters: Filters,
-    rights: Rights,
-    asked: Asked,
-    pool: _Pool,
-    models: Models,
-) -> Found:
-    ranked = _rank(index, look, question, filters, asked, pool, models)
-    best = ranked.rows
-    if not rights.sees_everything:
-        # What the vault knows beyond these rights must show in no word of the answer.
-        held = frozenset().union(*(row.held for row in best))
-        pool = replace(pool, known=tuple(number in held for number in range(len(pool.known))))
+def _answer(asking: _Asking, pool: _Pool, models: Models) -> Found:
+    ranked = _rank(asking, pool, models)
+    question, asked, best = asking.question, asking.asked, ranked.rows
     cosines = pool.near.cosines if pool.near is not None else {}
-    hits = _fitting([_hit(row, asked.explain, cosines.get(row.path)) for row in best[: asked.limit]])
-    sure, missing = confidence(question, best, pool.weights, pool.known)
+    reasons = [
+        explaining.hit(row, question, cosines.get(row.path)) if asked.explain else None for row in best[: asked.limit]
+    ]
+    hits = _fitting([_hit(row, why) for row, why in zip(best[: asked.limit], reasons, strict=True)])
+    sure, missing = confidence(question, best, pool.weights, _SCAN_SCALE if pool.degraded else 1.0)
+    mended = explaining.mended(question, pool.guessed, best[: asked.limit], ranked.finder)
     return Found(
         hits=hits,
         engine=ranked.engine,
@@ -236,23 +255,28 @@ def _answer(
         degraded=pool.degraded,
         confidence=sure,
         more=pool.more or len(best) > len(hits),
-        index_age_s=index.age_s(),
-        query_note=_note(question, pool, sure, missing),
+        index_age_s=asking.index.age_s(),
+        query_note=_note(asking, pool, sure, missing, mended),
         warnings=_warnings(pool, hits),
     )
 
 
-def _hit(row: Weighed, explain: bool, cosine: float | None) -> Hit:
-    cut = snippet_of(row)
-    facts, traces = row.facts, row.traces
-    reasons = {
-        "bm25": round(row.base, 4),
-        "near": round(traces.near, 4),
-        "passage": round(traces.passage, 4),
-        "words": len(traces.held),
+def _explained(asking: _Asking, found: Found, names: tuple[str, ...]) -> dict[str, Any]:
+    """What the answer is made of beyond its hits: the words looked for, and the notes that the query asks about."""
+    held = [(hit.explain or {}).get("words", []) for hit in found.hits]
+    words = {word.text: sum(word.text in row for row in held) for word in asking.question.words}
+    shown = [hit.path for hit in found.hits]
+    told = explaining.absent(asking.index, asking.look, asking.rights, asking.question, asking.filters, names, shown)
+    return {
+        "words": [{"word": word[:60], "hits": count} for word, count in words.items()],
+        "languages": [tongue.language for tongue in asking.question.tongues],
+        "named": told,
     }
-    if cosine is not None:
-        reasons["cosine"] = round(cosine, 4)
+
+
+def _hit(row: Weighed, reasons: dict[str, Any] | None) -> Hit:
+    cut = snippet_of(row)
+    facts = row.facts
     return Hit(
         path=row.path,
         title=facts.title[:300],
@@ -265,7 +289,7 @@ def _hit(row: Weighed, explain: bool, cosine: float | None) -> Hit:
         status=facts.status and facts.status[:100],
         date=facts.date and facts.date[:100],
         tags=tuple(tag[:100] for tag in facts.tags[:20]),
-        explain=reasons if explain else None,
+        explain=reasons,
     )
 
 
@@ -289,13 +313,20 @@ def _size(hit: Hit) -> int:
     return len(json.dumps(values).encode()) + _FRAME_BYTES
 
 
-def _note(question: Question, pool: _Pool, sure: Confidence, missing: list[str]) -> str | None:
+def _note(
+    asking: _Asking, pool: _Pool, sure: Confidence, missing: list[str], mended: dict[str, tuple[str, ...]]
+) -> str | None:
     notes = list(pool.notes)
-    if question.cut:
+    if asking.question.cut:
         notes.append(f"only the first {MOST_WORDS} words were used")
     if pool.retired:
         count = f"{MOST_COUNTED} or more" if pool.retired >= MOST_COUNTED else str(pool.retired)
         notes.append(f"{count} retired notes that match were left out; name their status to see them")
+    for row in pool.barred[:_MOST_BARRED]:
+        why = "; ".join(explaining.barred(row.path, row.facts, asking.filters))
+        notes.append(f"{row.path[:200]} bears this name and is left out: {why}")
+    for typed, words in mended.items():
+        notes.append(f"did you mean {' or '.join(word[:40] for word in words)} for {typed[:40]}?")
     if sure in ("low", "none") and missing:
         shown = ", ".join(word[:40] for word in missing[:12])
         notes.append(f"no hit holds: {shown}")

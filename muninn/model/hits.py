@@ -39,3 +39,4 @@ class Found:
     index_age_s: float | None
     query_note: str | None = None
     warnings: tuple[Warn, ...] = ()
+    explain: dict[str, Any] | None = None
