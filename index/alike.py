@@ -7,6 +7,7 @@ large the vault is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, Final
 
 import apsw
@@ -42,7 +43,7 @@ def alike(
     expression = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
     sql = f"SELECT docs.path FROM ({_BEST}) JOIN docs ON docs.id = row ORDER BY score, docs.path"
     paths = (NotePath(path) for (path,) in connection.execute(sql, (expression,)))
-    return [path for path in paths if sees(path)][:want]
+    return list(islice((path for path in paths if sees(path)), want))
 
 
 def _rarest(connection: apsw.Connection, terms: list[str]) -> list[str]:
