@@ -85,7 +85,7 @@ class Reranking:
         except FailedError:
             return best, "failed"
         if len(set(scores)) == 1:
-            return best, "no"
+            return best, "no"  # a model that gives all the same has no opinion
         return _in_places(best, public, scores), "yes"
 
 

@@ -27,6 +27,8 @@ MOST_IN_ALL: Final = 250_000
 """Passages that are kept: 192 MB in memory at 384 numbers each."""
 _VERSION: Final = "1"
 _ROWS_AT_ONCE: Final = 8_192
+_WIDE_ROWS: Final = 32_768
+"""Up to that many are held as float32, 50 MB: widening them took a third of a question's time (measured)."""
 _TABLES: Final = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE notes(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, hash BLOB NOT NULL) STRICT;
@@ -45,7 +47,7 @@ class Matrix:
     hashes: tuple[str, ...]
     numbers: dict[str, int] = field(repr=False)
     starts: NDArray[numpy.intp] = field(repr=False)
-    rows: NDArray[numpy.float16] = field(repr=False)
+    rows: NDArray[Any] = field(repr=False)
 
     def cosines(self, question: Iterable[float]) -> NDArray[numpy.float32]:
         """How near each note's best passage is to a question."""
@@ -53,7 +55,7 @@ class Matrix:
 
         asked = numpy.asarray(list(question), dtype=numpy.float32)
         parts = [
-            self.rows[begin : begin + _ROWS_AT_ONCE].astype(numpy.float32) @ asked
+            self.rows[begin : begin + _ROWS_AT_ONCE].astype(numpy.float32, copy=False) @ asked
             for begin in range(0, len(self.rows), _ROWS_AT_ONCE)
         ]
         best: NDArray[numpy.float32] = numpy.maximum.reduceat(numpy.concatenate(parts), self.starts)
@@ -65,7 +67,7 @@ class Matrix:
 
         number = self.numbers[path]
         end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.rows)
-        own = self.rows[self.starts[number] : end].astype(numpy.float32)
+        own = self.rows[self.starts[number] : end].astype(numpy.float32, copy=False)
         return int(numpy.argmax(own @ numpy.asarray(list(question), dtype=numpy.float32)))
 
 
@@ -173,7 +175,9 @@ class Vectors:
             raw += vector
         if not paths:
             return None
-        rows = numpy.frombuffer(bytes(raw), dtype=numpy.float16).reshape(-1, self._size)
+        rows: NDArray[Any] = numpy.frombuffer(bytes(raw), dtype=numpy.float16).reshape(-1, self._size)
+        if len(rows) <= _WIDE_ROWS:
+            rows = rows.astype(numpy.float32)
         numbers = {path: number for number, path in enumerate(paths)}
         return Matrix(tuple(paths), tuple(hashes), numbers, numpy.array(starts, dtype=numpy.intp), rows)
 

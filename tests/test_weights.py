@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from index.rerank_http import HttpReranker
 from index.waiting import FailedError
 from muninn import settings, thinking, weights
+from muninn.cli import command
 from muninn.model.errors import SettingsError
 from muninn.settings import Places, Settings
 
@@ -247,3 +251,43 @@ def test_the_stub_needs_the_test_build(places: Places, tmp_path: Path) -> None:
     worker.close()
     with pytest.raises(FailedError):
         worker.ask(lambda model: model, 5)
+
+
+# --- at the command line ---------------------------------------------------------------------------
+
+
+def run(places: Places, *words: str) -> tuple[int, dict[str, Any]]:
+    told = CliRunner().invoke(command, [*words, "--json", "--home", str(places.home), "--cache", str(places.cache)])
+    return told.exit_code, json.loads(told.stdout) if told.exit_code == 0 else {"said": told.output}
+
+
+def test_add_and_status_at_the_command_line(tmp_path: Path, places: Places) -> None:
+    code, told = run(places, "model", "status")
+    assert (code, told["models"], told["vectors"]["notes"]) == (0, [], 0)
+    folder = lay(tmp_path / "m", model__onnx=b"weights", tokenizer__json="{}")
+    code, told = run(places, "model", "add", str(folder))
+    assert (code, told["kind"], told["files"]) == (0, "encoder", 2)
+    code, told = run(places, "model", "status")
+    (row,) = told["models"]
+    assert row["state"] in ("ready", "not installed")
+    (weights.folder_of(places, "encoder") / "model.onnx").write_bytes(b"weighty")
+    code, told = run(places, "model", "status")
+    assert told["models"][0]["state"] == "damaged"
+    assert "muninn model add" in told["models"][0]["why"]
+
+
+def test_what_is_no_model_ends_with_a_message(tmp_path: Path, places: Places) -> None:
+    code, told = run(places, "model", "add", str(tmp_path / "nowhere"))
+    assert code == 1
+    assert "expected a folder with a model" in told["said"]
+
+
+def test_a_search_at_the_command_line_wakes_no_model() -> None:
+    look = (
+        "import sys, muninn.cli.search; "
+        "print(*sorted({'numpy', 'onnxruntime', 'tokenizers', 'torch', 'sentence_transformers', 'http.client', 'ssl', "
+        "'index.vectors', 'index.rerank_http', 'index.onnx_encoder', 'index.torch_models', 'muninn.thinking', "
+        "'muninn.weights'} & set(sys.modules)))"
+    )
+    told = subprocess.run([sys.executable, "-P", "-c", look], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == ""

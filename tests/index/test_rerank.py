@@ -64,10 +64,16 @@ def test_a_close_call_is_reordered_and_scores_still_fall(close: Room) -> None:
 
 
 def test_scores_far_apart_are_never_reordered(close: Room) -> None:
+    close.put("r/ferret.md", "# Ferret plan\n\nferret plan\n")
+    close.put("r/zoo.md", "# Zoo\n\n" + "plain words about the weather and the sea. " * 30 + "one ferret\n")
+    close.sweep()
+    plain = ask(close, NO_MODELS, Asked("ferret plan", explain=True))
+    first, second = (hit.explain or {} for hit in plain.hits[:2])
+    assert second["bm25"] < 0.9 * first["bm25"]
     judge = turned()
     with reranking(judge) as models:
-        found = ask(close, models, "weather sea")
-    assert (found.reranked, judge.calls) == ("no", [])
+        found = ask(close, models, "ferret plan")
+    assert (found.reranked, judge.calls, paths(found)) == ("no", [], paths(plain))
 
 
 def test_close_is_judged_by_plain_bm25_and_not_by_the_boosted_score(room: Room) -> None:
@@ -138,11 +144,11 @@ def test_a_model_that_breaks_leaves_the_order(close: Room) -> None:
 
 def test_a_model_that_hangs_is_late_once_and_then_costs_nothing(close: Room) -> None:
     gate = threading.Event()
-    with reranking(Judge(lambda question, text: float(gate.wait(30))), budget_s=0.2) as models:
+    with reranking(Judge(lambda question, text: float(gate.wait(30))), budget_s=1.0) as models:
         assert ask(close, models).reranked == "timeout"
         began = time.monotonic()
         assert [ask(close, models).reranked for _ in range(20)] == ["timeout"] * 20
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 10
         gate.set()
 
 

@@ -142,6 +142,20 @@ def test_who_may_not_be_a_hit_is_none_by_meaning_either(
     made.worker.close()
 
 
+def test_notes_that_a_client_does_not_see_crowd_none_out(garage: Room, encoder: HashingEncoder) -> None:
+    for number in range(50):
+        garage.put(f"other/n{number:02}.md", f"# Car\n\nmotorcar saloon {number}\n")
+    garage.put("g/further.md", "# Saloon\n\nsaloon painted green last spring\n")
+    garage.sweep()
+    made = semantic_of(encoder, garage.cache)
+    fill(made, garage, encoder)
+    narrow = Rights("c", frozenset({"read"}), read=Globs(("g/",)), private_paths=PRIVATE)
+    found = paths(ask(garage, made, "car", narrow))
+    assert "g/further.md" in found
+    assert all(path.startswith("g/") for path in found)
+    made.worker.close()
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -167,6 +181,17 @@ def test_filters_let_the_right_notes_through(garage: Room, encoder: HashingEncod
         "car", folder="g", type="plan", status="draft", tags=("boats",), since="2026-05-04", until="2026-05-04"
     )
     assert paths(ask(garage, made, asked)) == ["g/dated.md"]
+    made.worker.close()
+
+
+def test_a_retired_note_is_no_hit_by_meaning_behind_a_filter_either(garage: Room, encoder: HashingEncoder) -> None:
+    garage.put("g/old.md", "---\ntitle: Motorcar\nstatus: superseded\ntags: [boats]\n---\nmotorcar saloon\n")
+    garage.sweep()
+    made = semantic_of(encoder, garage.cache)
+    fill(made, garage, encoder)
+    assert "g/one.md" in paths(ask(garage, made, Asked("car", folder="g")))
+    for asked in (Asked("car", folder="g", limit=100), Asked("car", tags=("boats",)), Asked("car", since="1990-01-01")):
+        assert "g/old.md" not in paths(ask(garage, made, asked))
     made.worker.close()
 
 
@@ -212,15 +237,15 @@ def test_a_question_whose_vector_is_late_is_answered_by_words_and_says_so(
             gate.wait(30)
             return [1.0] * self.size
 
-    made = semantic_of(Slow(SAME), garage.cache, budget_s=0.1)
+    made = semantic_of(Slow(SAME), garage.cache, budget_s=1.0)
     fill(made, garage, encoder)
     began = time.monotonic()
-    for _ in range(5):
+    for _ in range(20):
         found = ask(garage, made, "car")
         assert found.engine == "bm25"
         assert "by words alone" in (found.query_note or "")
         assert paths(found) == ["g/two.md"]
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     gate.set()
     made.worker.close()
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from index import waiting
-from index.waiting import MOST_WAITING, FailedError, LateError, NotReadyError, Worker
+from index.waiting import MOST_WAITING, FailedError, LateError, NotReadyError, Promise, Worker
 
 
 @pytest.fixture
@@ -24,6 +24,19 @@ def ready(name: str = "model") -> Worker[str]:
     worker = Worker(name, lambda: "loaded")
     assert worker.wait_ready(5)
     return worker
+
+
+def begun(worker: Worker[str], gate: threading.Event) -> Promise[bool]:
+    """Work that hangs on the gate, and that has been begun."""
+    started = threading.Event()
+
+    def hang(thing: str) -> bool:
+        started.set()
+        return gate.wait(30)
+
+    promise = worker.ask(hang, 30)
+    assert started.wait(10)
+    return promise
 
 
 def test_what_was_loaded_does_the_work() -> None:
@@ -112,8 +125,7 @@ def test_a_model_that_hangs_makes_nobody_else_wait_and_takes_no_second_thread(ga
 
 def test_no_more_wait_than_a_few(gate: threading.Event) -> None:
     worker = ready()
-    first = worker.ask(lambda thing: gate.wait(30), 30)
-    time.sleep(0.1)
+    first = begun(worker, gate)
     waiting_ones = [worker.ask(len, 30) for _ in range(MOST_WAITING)]
     with pytest.raises(LateError):
         worker.ask(len, 30)
@@ -126,8 +138,7 @@ def test_no_more_wait_than_a_few(gate: threading.Event) -> None:
 def test_work_whose_time_is_over_is_not_begun(gate: threading.Event) -> None:
     worker = ready()
     done: list[str] = []
-    first = worker.ask(lambda thing: gate.wait(30), 30)
-    time.sleep(0.05)
+    first = begun(worker, gate)
     late = worker.ask(lambda thing: done.append(thing), 0.05)
     with pytest.raises(LateError):
         late.take()

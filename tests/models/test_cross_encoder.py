@@ -47,6 +47,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     questions, texts = zip(*PAIRS, strict=True)
     batch = tokenizer(list(questions), list(texts), padding=True, return_tensors="pt")
     wanted = torch.tensor(list(PAIRS.values()))
+    loss = torch.tensor(1.0)
     for _ in range(400):
         optimizer.zero_grad()
         loss = torch.nn.functional.binary_cross_entropy_with_logits(model(**batch).logits[:, 0], wanted)
