@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from ledger import verify
+from tests.bench import lasting
 from tests.bench.gates import GATES, Row
 from tests.bench.timing import percentile
 
@@ -54,6 +56,20 @@ def test_every_gate_has_its_row(report: dict[str, Any]) -> None:
 
 def test_a_write_needs_at_most_five_syncs(counted: Callable[[str], dict[str, Any]]) -> None:
     assert counted("P14")["subject"] <= 5, counted("P14")["note"]
+
+
+def test_in_a_crowd_a_write_needs_at_most_two(counted: Callable[[str], dict[str, Any]]) -> None:
+    assert counted("P14/8")["subject"] <= 2, counted("P14/8")["note"]
+
+
+def test_an_overwrite_adds_less_than_the_note(counted: Callable[[str], dict[str, Any]]) -> None:
+    assert counted("P19")["ratio"] <= 0.8
+
+
+def test_a_laid_ledger_is_one_that_verifies(tmp_path: Path) -> None:
+    lasting.build(tmp_path / "laid.db", 150).close()
+    found = verify(tmp_path / "laid.db")
+    assert (found.events, found.faults) == (150, ())
 
 
 def test_a_dry_run_writes_nothing(counted: Callable[[str], dict[str, Any]]) -> None:

@@ -19,12 +19,12 @@ _WRITES = 4000
 
 
 def prove(folder: Path, rounds: int, seed: int = 1) -> Row:
-    """Cut the power under a writer ``rounds`` times, at a random moment."""
+    """Cut the power ``rounds`` times, at a random moment, under one writer and under a crowd in turn."""
     row = Row("power cut (ext4)")
     chance = random.Random(seed)
     for number in range(rounds):
         try:
-            _one(folder / str(number), chance.uniform(0.0, 0.6), row, f"round {number}")
+            _one(folder / str(number), chance.uniform(0.0, 0.6), row, f"round {number}", crowd=number % 2 == 1)
         except (CannotMountError, OSError) as error:
             row.skipped = str(error)
             return row
@@ -32,7 +32,7 @@ def prove(folder: Path, rounds: int, seed: int = 1) -> Row:
     return row
 
 
-def _one(folder: Path, moment: float, row: Row, about: str) -> None:
+def _one(folder: Path, moment: float, row: Row, about: str, *, crowd: bool) -> None:
     folder.mkdir()
     disk, said = Disk(folder / "image", folder / "disk"), Said()
     try:
@@ -40,6 +40,7 @@ def _one(folder: Path, moment: float, row: Row, about: str) -> None:
         begin(disk.folder, said)
         root = str(Path(__file__).parents[2])
         command = [sys.executable, "-P", "-m", "tests.proofs.writer", str(disk.folder), str(_WRITES)]
+        command += ["--crowd"] if crowd else []
         lines: list[str] = []
         with subprocess.Popen(
             command,

@@ -26,6 +26,8 @@ INJECTIONS: Final = (
     "fsync:signal=SIGKILL",
     "fdatasync:signal=SIGKILL",
 )
+IN_A_CROWD: Final = ("fsync:error=EIO", "fdatasync:error=EIO", "fsync:signal=SIGKILL", "fdatasync:signal=SIGKILL")
+"""Played once more with a crowd, whose writes share their flushes."""
 
 
 def prove(folder: Path, upto: int = 20, injections: tuple[str, ...] = INJECTIONS) -> list[Row]:
@@ -37,12 +39,12 @@ def prove(folder: Path, upto: int = 20, injections: tuple[str, ...] = INJECTIONS
     if not _can_trace():
         return [Row("strace", skipped="strace is not here, or may not trace")]
     rows: list[Row] = []
-    for injection in injections:
-        row = Row(f"strace {injection}")
+    for injection, crowd in [*((one, False) for one in injections), *((one, True) for one in IN_A_CROWD)]:
+        row = Row(f"strace {injection}{', in a crowd' if crowd else ''}")
         for dies in (False, True) if "error" in injection else (False,):
             for nth in range(1, upto + 1):
                 place = folder / f"{len(rows)}-{nth}-{dies}"
-                if not _one(place, injection, nth, dies, row):
+                if not _one(place, injection, nth, row, dies=dies, crowd=crowd):
                     break
                 shutil.rmtree(place)
         if not row.rounds:
@@ -58,7 +60,7 @@ def _can_trace() -> bool:
     )
 
 
-def _one(place: Path, injection: str, nth: int, dies: bool, row: Row) -> bool:
+def _one(place: Path, injection: str, nth: int, row: Row, *, dies: bool, crowd: bool) -> bool:
     """One writer with one broken call; False where it did not come to that call."""
     (place / "vault").mkdir(parents=True)
     said, log = Said(), place / "trace"
@@ -68,7 +70,7 @@ def _one(place: Path, injection: str, nth: int, dies: bool, row: Row) -> bool:
     tracing += ["-e", f"inject={injection}:when={nth}"]
     writer = [sys.executable, "-P", "-m", "tests.proofs.writer", str(place), str(_WRITES)]
     root = str(Path(__file__).parents[2])
-    command = [*tracing, *writer, *(["--die-on-refusal"] if dies else [])]
+    command = [*tracing, *writer, *(["--die-on-refusal"] if dies else []), *(["--crowd"] if crowd else [])]
     done = subprocess.run(command, cwd=root, env={"PYTHONPATH": root}, capture_output=True, text=True, check=False)
     if "INJECTED" not in log.read_text() and done.returncode != -signal.SIGKILL:
         return False

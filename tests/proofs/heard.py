@@ -23,17 +23,14 @@ _FIRST: Final = path_of("w0/0.md")
 
 def hear(text: str, said: Said) -> None:
     """Take the lines of a writer; a last one that is cut was never told."""
-    sent: str | None = None
     for line in text.splitlines(keepends=True):
         if not line.endswith("\n"):
             return
         told = json.loads(line)
         if "try" in told:
-            sent = told["try"]
             said.tried.add(told["try"])
         else:
-            said.answered(told, sent)
-            sent = None
+            said.answered(told, told.pop("sent"))
 
 
 def begin(folder: Path, said: Said) -> None:

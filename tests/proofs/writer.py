@@ -1,7 +1,8 @@
 """A process of its own that writes through a door, tells each answer as a line, and may be killed or let down at any
-system call: ``python -P -m tests.proofs.writer FOLDER WRITES [--die-on-refusal]``.
+system call: ``python -P -m tests.proofs.writer FOLDER WRITES [--die-on-refusal] [--crowd]``.
 
-Each line is JSON: first ``{"try": hash}``, then the answer as a gateway would give it.
+Each line is JSON: first ``{"try": hash}``, then the answer as a gateway would give it, with the hash that was ``sent``.
+A crowd is eight clients in threads, each with notes of its own in the same two folders.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,9 +67,9 @@ def present(door: Door, path: NotePath) -> Basis:
     return sight.hash if isinstance(sight, File) else MISSING
 
 
-def drafts(number: int, tell: Callable[[bytes], None]) -> Callable[[Door], Draft]:
+def drafts(number: int, tell: Callable[[bytes], None], who: str = "") -> Callable[[Door], Draft]:
     """The n-th of a fixed row of drafts over two folders: create, overwrite, edit, archive, create again."""
-    path = path_of(f"w{number // 5 % 2}/{number // 10}.md")
+    path = path_of(f"w{number // 5 % 2}/{who}{number // 10}.md")
 
     def made(door: Door) -> Draft:
         now = present(door, path)
@@ -89,17 +91,32 @@ def main() -> None:
     """Write, and tell."""
     folder, writes, dies = Path(sys.argv[1]), int(sys.argv[2]), "--die-on-refusal" in sys.argv
     door = door_of(folder)
+    who = [f"{client}-" for client in "abcdefgh"] if "--crowd" in sys.argv else [""]
+    threads = [threading.Thread(target=_write, args=(door, writes, one, dies)) for one in who]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    door.ledger.close()
+    door.index.close()
+
+
+def _write(door: Door, writes: int, who: str, dies: bool) -> None:
     for number in range(writes):
+        sent: list[str] = []
+
+        def tell(content: bytes, sent: list[str] = sent) -> None:
+            sent.append(ContentHash.of(content))
+            _say({"try": sent[0]})
+
         try:
-            draft = drafts(number, lambda content: _say({"try": ContentHash.of(content)}))(door)
+            draft = drafts(number, tell, who)(door)
         except Exception:
             continue
         answer = send(door, draft)
-        _say(answer)
+        _say(answer | {"sent": sent[0] if sent else None})
         if dies and "error" in answer:
             os._exit(70)
-    door.ledger.close()
-    door.index.close()
 
 
 def _say(line: dict[str, Any]) -> None:
