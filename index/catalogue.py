@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import apsw
 
@@ -34,6 +34,8 @@ from .stamps import NO_STAMP
 from .store import NotReadyError, Shelf, ShelfError, one
 from .words import Lexicon
 
+_MANY: Final = 2_000
+"""Notes after which the words that were worked out for them are given back."""
 _log = logging.getLogger("muninn.index")
 
 
@@ -83,8 +85,7 @@ class Index:
             except IndexBrokenError:
                 self._failures += not self._closing
                 raise
-            self._made_good = failures
-            self._scanned = began
+            self._settle(failures, began, swept)
             return swept
 
     def rebuild(self, walk: Walk, look: Look, progress: Progress | None = None) -> Sweep:
@@ -106,11 +107,16 @@ class Index:
             finally:
                 for shelf in fresh:
                     shelf.discard()
-            self._made_good = failures
-            self._scanned = began
+            self._settle(failures, began, swept)
             touched = list(self._touched)
         self.nudge(touched, look)
         return swept
+
+    def _settle(self, failures: int, began: float, swept: Sweep) -> None:
+        self._made_good = failures
+        self._scanned = began
+        if swept.changed > _MANY:
+            self.lexicon.forget()
 
     def nudge(self, paths: Iterable[NotePath], look: Look) -> None:
         """Look at exactly these paths now. The next question sees what lies there. Never raises: what goes wrong
@@ -269,6 +275,16 @@ class Index:
             return IndexState("building" if building else "broken", self.age_s(), 0, ())
         word: Literal["ready", "broken"] = "broken" if self._is_behind() else "ready"
         return IndexState(word, self.age_s(), notes, tuple(faults))
+
+    def examine(self) -> str | None:
+        """Look through both files, and write into each; what is wrong, None where nothing is. Slow, for a person who
+        asks: a scan proves every time that the index can be written, and a question that it finds what it holds."""
+        try:
+            for shelf in self._shelves(private=True):
+                shelf.examine()
+        except IndexBrokenError as error:
+            return str(error)
+        return "a change could not be written to it" if self._is_behind() else None
 
     def hashes(self, *, private: bool) -> list[tuple[NotePath, ContentHash]]:
         """Every note with the hash it was taken in at; private ones only where asked for. Raises as ``ask`` does."""

@@ -96,6 +96,7 @@ def count_words(connection: apsw.Connection) -> None:
     """Count anew in how many notes each word stands."""
     connection.execute("DELETE FROM words")
     connection.execute("INSERT INTO words SELECT term, doc FROM vocabulary")
+    note_meta(connection, "words", connection.changes())
 
 
 def note_meta(connection: apsw.Connection, key: str, value: int) -> None:

@@ -74,6 +74,9 @@ def connect(file: Path, busy_wait_s: float, *, create: bool = False, log: bool =
     connection = apsw.Connection(str(file), flags=flags)
     try:
         connection.set_busy_timeout(int(busy_wait_s * 1000))
+        # Nothing that a stranger has laid into the file may run. A trigger on a table of FTS5 can even bring it down.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
         connection.execute(f"PRAGMA cache_size={_CACHE_SIZE}; PRAGMA temp_store=MEMORY")
         if log:
             connection.execute("PRAGMA journal_mode=WAL")

@@ -28,6 +28,8 @@ from .words import ALL
 _NOT_NOW: Final = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.ReadOnlyError, apsw.NoMemError)
 _SIDE_FILES: Final = ("-wal", "-shm", "-journal")
 _IDLE_READERS: Final = 8
+_PROOF: Final = "~~~proof"
+_PROOF_ROW: Final = 1 << 61
 
 
 class ShelfError(IndexBrokenError):
@@ -208,14 +210,31 @@ class Shelf:
         return self._writer
 
     def note_scan(self, began_ns: int) -> None:
-        """Remember that a whole scan began at this time; in the file as well, if it can be written."""
-        self.scanned_ns = began_ns
-        with contextlib.suppress(ShelfError), self.writing() as connection:
+        """Remember that a whole scan began at this time, in the file as well: a write that shows that one can be made.
+
+        Raises ShelfError where it cannot: an index that cannot follow the next change is no index.
+        """
+        with self.writing() as connection:
+            prove(connection)
             connection.execute("UPDATE meta SET value=? WHERE key='scanned'", (began_ns,))
+        self.scanned_ns = began_ns
         if self._written > 1:  # this one is the first
             with contextlib.suppress(ShelfError), self.holding() as connection:
                 tidy(connection)
-            self._written = 0
+        self._written = 0
+
+    def examine(self) -> None:
+        """Look through the whole file, and write into it. Slow; raises ShelfError for the first thing that is wrong."""
+        with self.writing() as connection:
+            self._check(connection)
+            for (said,) in connection.execute("PRAGMA quick_check(1)"):
+                if said != "ok":
+                    raise ShelfError(f"the index file is damaged ({said})", lost=True)
+            count(connection)
+            probe(connection)
+            connection.execute("INSERT INTO terms(terms) VALUES('integrity-check')")
+            prove(connection)
+            connection.execute("UPDATE meta SET value=value WHERE key='scanned'")
 
     def replace_with(self, other: Shelf) -> None:
         """Put another shelf's file in this one's place. Whoever has the old file open goes on reading that one."""
@@ -307,8 +326,20 @@ def probe(connection: apsw.Connection) -> None:
     """Refuse an index that does not find what it holds: its word lists are gone though its notes are there."""
     noted = one(connection, "SELECT 1 FROM docs LIMIT 1")
     found = one(connection, f"SELECT rowid FROM terms WHERE terms MATCH '\"{ALL}\"' LIMIT 1")
-    if (noted is None) != (found is None):
+    listed = one(connection, "SELECT 1 FROM words WHERE term=?", (ALL,))
+    if (noted is None) != (found is None) or (noted is not None and listed is None):
         raise ShelfError("the index does not find the notes it holds", lost=True)
+
+
+def prove(connection: apsw.Connection) -> None:
+    """Write a note's words, find them, and take them back; inside a transaction."""
+    connection.execute("SAVEPOINT proof")
+    connection.execute("INSERT INTO terms(rowid, title) VALUES(?, ?)", (_PROOF_ROW, _PROOF))
+    connection.execute("INSERT INTO terms(terms) VALUES('flush')")
+    found = one(connection, "SELECT rowid FROM terms WHERE terms MATCH ?", (f'"{_PROOF}"',))
+    connection.execute("ROLLBACK TO proof; RELEASE proof")
+    if found is None:
+        raise ShelfError("the index does not find what was just written into it", lost=True)
 
 
 def count(connection: apsw.Connection) -> None:
@@ -318,7 +349,9 @@ def count(connection: apsw.Connection) -> None:
         raise ShelfError("the index lacks a table", lost=True)
     noted = one(connection, "SELECT count(*) FROM docs")[0]
     known = one(connection, "SELECT count(*) FROM terms_docsize")[0]
-    if noted != known:
+    listed = one(connection, "SELECT count(*) FROM words")[0]
+    counted = one(connection, "SELECT value FROM meta WHERE key='words'")
+    if noted != known or (counted is not None and listed < counted[0]):
         raise ShelfError("the index has lost the words of some notes", lost=True)
 
 

@@ -54,17 +54,22 @@ def rebuild(settings: Settings, as_json: bool) -> None:
 @as_json
 @places
 def status(settings: Settings, as_json: bool) -> None:
-    """Show the state of the index."""
+    """Show the state of the index: it is looked through, and a word is written, found and taken back."""
     _show(settings, as_json)
 
 
 def _show(settings: Settings, in_json: bool) -> None:
     door = opening.beside(settings)
     state = door.index.state()
+    reason = door.index.examine() if state.state == "ready" else None
+    word = "broken" if reason is not None else state.state
     notes = state.notes
     faults = [{"path": fault.path, "reason": fault.reason} for fault in state.faults]
     if in_json:
-        show_json({"state": state.state, "age_s": state.age_s, "notes": notes, "faults": faults})
+        told = {"state": word, "age_s": state.age_s, "notes": notes, "faults": faults}
+        show_json(told if reason is None else {**told, "reason": reason})
         return
     age = "never scanned" if state.age_s is None else f"scanned {state.age_s:.0f} s ago"
-    click.echo(f"index {state.state}: {notes} notes, {age}, {len(faults)} faults")
+    click.echo(f"index {word}: {notes} notes, {age}, {len(faults)} faults")
+    if reason is not None:
+        click.echo(f"{reason}; the next scan makes it anew, and until then the files are searched", err=True)

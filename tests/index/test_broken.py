@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -11,6 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from muninn.model import seams
+from muninn.model.errors import IndexBrokenError
 from muninn.searching import Asked
 
 from .room import CLIENT, KEEPER, Room
@@ -99,6 +102,56 @@ def not_a_database(room: Room) -> None:
     (room.cache / "index.db").write_text("not a database, at all\n" * 400)
 
 
+def cache_gone(room: Room) -> None:
+    shutil.rmtree(room.cache)
+
+
+def empty_file(room: Room) -> None:
+    room.index.close()
+    (room.cache / "index.db").write_bytes(b"")
+
+
+def log_of_noise(room: Room) -> None:
+    room.index.close()
+    (room.cache / "index.db-wal").write_bytes(os.urandom(100_000))
+    (room.cache / "index.db").write_bytes((room.cache / "index.db").read_bytes()[:9000])
+
+
+def noise_inside(room: Room) -> None:
+    room.index.close()
+    with (room.cache / "index.db").open("r+b") as file:
+        for page in range(1, file.seek(0, 2) // 4096):
+            file.seek(page * 4096)
+            file.write(os.urandom(4096))
+
+
+def link_to_nowhere(room: Room) -> None:
+    room.index.close()
+    (room.cache / "index.db").unlink()
+    (room.cache / "index.db").symlink_to("nowhere")
+
+
+def list_of_words_empty(room: Room) -> None:
+    other_process(room, "DELETE FROM words")
+
+
+def list_of_words_thinned(room: Room) -> None:
+    other_process(room, "DELETE FROM words WHERE term LIKE 'to%'")
+
+
+def sizes_gone(room: Room) -> None:
+    other_process(room, "DELETE FROM terms_docsize")
+
+
+def settings_of_words_gone(room: Room) -> None:
+    room.index.close()
+    other_process(room, "DELETE FROM terms_config")
+
+
+def blocks_of_noise(room: Room) -> None:
+    other_process(room, "UPDATE terms_data SET block=randomblob(length(block)) WHERE id > 10")
+
+
 def query_fails(room: Room) -> None:
     def hook(point: str, _path: str | None) -> None:
         if point == "index.query":
@@ -107,7 +160,9 @@ def query_fails(room: Room) -> None:
     seams.arm(hook)
 
 
-BREAKS = [zeros, truncated, shadow_rows, some_shadow_rows, rows_of_notes, table_gone, other_version, file_gone]
+BREAKS = [zeros, truncated, shadow_rows, some_shadow_rows, rows_of_notes, table_gone, other_version, file_gone,
+          cache_gone, empty_file, log_of_noise, noise_inside, link_to_nowhere, list_of_words_empty, sizes_gone,
+          settings_of_words_gone, blocks_of_noise]  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", [*BREAKS, not_a_database, query_fails])
@@ -121,7 +176,7 @@ def test_the_files_answer_and_the_index_comes_back(full: Room, damage: Callable[
     assert "1 retired" in (found.query_note or "")
     seams.arm(None)
     until = time.monotonic() + 10
-    while full.ask("towel").degraded and time.monotonic() < until:
+    while (full.ask("towel").degraded or full.index.state().state != "ready") and time.monotonic() < until:
         time.sleep(0.02)
     healed = full.ask("towel")
     assert not healed.degraded
@@ -129,7 +184,7 @@ def test_the_files_answer_and_the_index_comes_back(full: Room, damage: Callable[
     assert full.index.state().state == "ready"
 
 
-@pytest.mark.parametrize("damage", BREAKS)
+@pytest.mark.parametrize("damage", [*BREAKS, list_of_words_thinned])
 def test_a_scan_makes_a_broken_file_anew(full: Room, damage: Callable[[Room], None]) -> None:
     damage(full)
     full.sweep()
@@ -206,3 +261,86 @@ def test_a_half_built_index_does_not_pass_for_a_whole_one(room: Room) -> None:
     room.index.sweep(walk, room.look)  # type: ignore[arg-type]
     assert all(degraded)
     assert not room.ask("quokka").degraded
+
+
+def test_a_full_disk_is_noticed_by_the_next_scan_and_answered_around(full: Room) -> None:
+    with full.index._public.holding() as connection:
+        pages = connection.execute("PRAGMA page_count").fetchall()[0][0]
+        connection.execute(f"PRAGMA max_page_count={pages}")
+    path = full.put("new.md", " ".join(f"towel{number}" for number in range(3000)) + "\n")
+    full.index.nudge([path], full.look)
+    assert full.ask("towel7").degraded
+    assert "new.md" in full.hits("towel7")
+    assert full.index.state().state == "broken"
+    full.sweep()  # on a new connection, to which no limit was set
+    assert not full.ask("towel7").degraded
+
+
+def test_an_unchanged_vault_does_not_hide_an_index_that_cannot_be_written(full: Room) -> None:
+    def hook(point: str, _path: str | None) -> None:
+        if point == "index.write":
+            raise OSError(30, "Read-only file system")
+
+    full.sweep()
+    seams.arm(hook)
+    with pytest.raises(IndexBrokenError):
+        full.sweep()
+    assert full.index.state().state == "broken"
+    assert full.ask("towel").degraded
+    assert full.index.examine() is not None
+    seams.arm(None)
+    full.sweep()
+    assert not full.ask("towel").degraded
+    assert full.index.examine() is None
+
+
+def test_a_folder_in_the_place_of_the_file_costs_speed_alone(full: Room) -> None:
+    full.index.close()
+    for file in full.cache.glob("index.db*"):
+        file.unlink()
+    (full.cache / "index.db").mkdir()
+    assert full.ask("towel").degraded
+    with pytest.raises(IndexBrokenError):
+        full.sweep()
+    assert full.index.state().state == "broken"
+    (full.cache / "index.db").rmdir()
+    full.sweep()
+    assert not full.ask("towel").degraded
+
+
+def test_a_trigger_that_a_stranger_laid_into_the_file_does_not_run(full: Room) -> None:
+    full.sweep()
+    other_process(full, "CREATE TRIGGER t BEFORE INSERT ON terms_data BEGIN SELECT RAISE(IGNORE); END")
+    full.sweep()
+    full.index.nudge([full.put("new.md", "a numbat\n")], full.look)
+    found = full.ask("numbat")
+    assert [hit.path for hit in found.hits] == ["new.md"]
+    assert not found.degraded
+    assert full.index.examine() is None
+
+
+def test_a_scan_of_an_unchanged_vault_proves_that_a_word_can_be_written(full: Room) -> None:
+    full.sweep()
+    with full.index._public.writing() as connection:
+        connection.execute("DROP TABLE terms_idx")
+        connection.execute("CREATE TABLE terms_idx(segid, term, pgno, more NOT NULL, PRIMARY KEY(segid, term))")
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    with pytest.raises(IndexBrokenError):
+        full.sweep()
+    assert full.ask("towel").degraded
+    full.sweep()
+    assert not full.ask("towel").degraded
+    assert full.index.examine() is None
+
+
+@pytest.mark.parametrize("damage", [list_of_words_thinned, blocks_of_noise, sizes_gone, noise_inside, other_version])
+def test_who_asks_for_the_state_has_the_index_looked_through(full: Room, damage: Callable[[Room], None]) -> None:
+    full.sweep()
+    assert full.index.examine() is None
+    before = full.ask("towel")
+    assert not before.degraded
+    damage(full)
+    assert full.index.examine() is not None
+    full.sweep()
+    assert full.index.examine() is None
+    assert full.ask("towel").hits == before.hits
