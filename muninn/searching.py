@@ -18,7 +18,7 @@ from index.fields import is_retired
 from index.guessing import Guess
 from index.models import NO_MODELS, Models
 from index.passages import Finder
-from index.question import MOST_WORDS, Question
+from index.question import MOST_WORDS, Question, idf
 from index.rerank import Reranked
 from index.semantic import Near
 from index.weighing import WEIGHED, Weighed, ordered, see, snippet_of
@@ -142,6 +142,8 @@ class _Pool:
     near: Near | None = None
     """What is near by meaning; None where words answer alone."""
     guessed: dict[int, Guess] = field(default_factory=dict)
+    unknown: float | None = None
+    """The weight of a word that stands in no note; None where the weights come from visible notes alone."""
     barred: tuple[Candidate, ...] = ()
     """Notes that the question names and that the filters leave out."""
 
@@ -171,7 +173,7 @@ def _from_index(index: Index, question: Question, filters: Filters, rights: Righ
         meanings |= answer.plan.meanings
         guessed |= answer.plan.guessed
     plans = [answer.plan for answer in answers]
-    best = max(answers, key=lambda answer: answer.notes).plan
+    largest = max(answers, key=lambda answer: answer.notes)
     notes: tuple[str, ...] = ()
     if any(plan.titles_only for plan in plans):
         notes = ("its words stand in nearly every note, so only titles, names and headings were searched",)
@@ -180,11 +182,12 @@ def _from_index(index: Index, question: Question, filters: Filters, rights: Righ
     return _Pool(
         rows=tuple(rows[:want]),
         meanings=meanings,
-        weights=best.weights,
+        weights=largest.plan.weights,
         more=len(rows) > want or any(answer.more for answer in answers),
         retired=sum(answer.retired for answer in answers),
         notes=notes,
         guessed=guessed,
+        unknown=idf(largest.notes, 0),
         barred=tuple(row for answer in answers for row in answer.barred),
     )
 
@@ -246,7 +249,8 @@ def _answer(asking: _Asking, pool: _Pool, models: Models) -> Found:
         explaining.hit(row, question, cosines.get(row.path)) if asked.explain else None for row in best[: asked.limit]
     ]
     hits = _fitting([_hit(row, why) for row, why in zip(best[: asked.limit], reasons, strict=True)])
-    sure, missing = confidence(question, best, pool.weights, _SCAN_SCALE if pool.degraded else 1.0)
+    weights = _visible_weights(pool, best, asking.rights)
+    sure, missing = confidence(question, best, weights, _SCAN_SCALE if pool.degraded else 1.0)
     mended = explaining.mended(question, pool.guessed, best[: asked.limit], ranked.finder)
     return Found(
         hits=hits,
@@ -259,6 +263,14 @@ def _answer(asking: _Asking, pool: _Pool, models: Models) -> Found:
         query_note=_note(asking, pool, sure, missing, mended),
         warnings=_warnings(pool, hits),
     )
+
+
+def _visible_weights(pool: _Pool, best: list[Weighed], rights: Rights) -> tuple[float, ...]:
+    """The words' weights, where none that only hidden notes hold differs from one that no note holds."""
+    if rights.sees_everything or pool.unknown is None:
+        return pool.weights
+    held = frozenset().union(*(row.held for row in best))
+    return tuple(weight if number in held else pool.unknown for number, weight in enumerate(pool.weights))
 
 
 def _explained(asking: _Asking, found: Found, names: tuple[str, ...]) -> dict[str, Any]:
