@@ -60,6 +60,8 @@ def shared_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
         ("NEAR(canary gate", "ops/canary.md"), ("std::vector", "dev/colon.md"), ("tags:ops", "ops/canary.md"),
         ("{title}: towel", "home/panic.md"), ("canary\0deploy", "ops/canary.md"), ("夜间巡逻", "zh/patrol.md"),
         ("值班", "zh/patrol.md"), ("班", "zh/patrol.md"), ("棚卸し", "ja/minutes.md"), ("백업", "ko/plan.md"),
+        ("巡逻", "zh/patrol.md"), ("巡", "zh/patrol.md"), ("园", "zh/patrol.md"), ("毎月", "ja/minutes.md"),
+        ("倉", "ja/minutes.md"), ("계획", "ko/plan.md"), ("획", "ko/plan.md"), ("夜间 值班", "zh/patrol.md"),
         ("jwt-123", "ops/canary.md"), ("JWT", "ops/canary.md"), ("user name", "ops/canary.md"),
         ("a_b.c", "ops/canary.md"), ("nightly runs", "ops/canary.md"),
         ("isparta", "tr/city.md"), ("ılik", "tr/city.md"), ("cicek", "tr/city.md"), ("hauser", "de/haus.md"),
