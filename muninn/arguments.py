@@ -45,7 +45,10 @@ class SearchArguments:
     tags: Annotated[list[str] | None, Field(description="notes that have all of these")] = None
     since: Annotated[str | None, Field(description="date YYYY-MM-DD, inclusive")] = None
     until: Annotated[str | None, Field(description="date YYYY-MM-DD, inclusive")] = None
-    explain: Annotated[bool, Field(description="show the signals behind each hit")] = False
+    explain: Annotated[
+        bool,
+        Field(description="show the signals behind each hit; with [[name]] in the query, also where that note stands"),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
