@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from . import commanding, counting, crowd, indexing, lasting, noting, place, running, wiring
+from . import commanding, counting, crowd, indexing, lasting, noting, place, running, starting, wiring
 from .gates import GATES, NOT_MEASURED, Gate, Row, Skipped
 from .timing import FULL, QUICK, Effort
 
@@ -84,6 +84,7 @@ def _measure(folder: Path, notes: int, vault: Path | None, effort: Effort) -> Re
         lambda: lasting.measure(here, effort),
         lambda: [commanding.measure(here, effort)],
         lambda: wiring.measure(here, effort),
+        lambda: starting.measure(here, effort),
     )
     for part in parts:
         try:
@@ -102,7 +103,7 @@ def _measure(folder: Path, notes: int, vault: Path | None, effort: Effort) -> Re
     return report
 
 
-def _in_process(here: place.Place, report: Report, effort: Effort) -> Iterator[Row]:
+def _in_process(here: place.Place, report: Report, effort: Effort) -> Iterator[Row | Skipped]:
     door = here.door()
     try:
         yield from indexing.measure(here, door, effort)

@@ -103,6 +103,11 @@ class Table:
         expression = " OR ".join(f'"{term}"' for term in terms)
         return self.connection.execute(_BEST, (expression,)).fetchall() if terms else []
 
+    def every_word(self, question: str) -> list[Any]:
+        """The 15 best rows for any of a question's words, whatever words they are."""
+        expression = " OR ".join(f'"{word}"' for word in dict.fromkeys(_WORD.findall(question.lower())))
+        return self.connection.execute(_BEST, (expression,)).fetchall() if expression else []
+
     def common_words(self, count: int) -> list[str]:
         """The words of most notes that are no function words."""
         found = self.connection.execute("SELECT term FROM vocabulary ORDER BY doc DESC LIMIT ?", (count + 400,))

@@ -35,12 +35,15 @@ class Gate:
 
 GATES: Final = (
     Gate("P1", "rescan of an unchanged vault", "scandir + stat walk", 1.6, 1.25),
+    Gate("P2", "search while scans run, wall p95", "without them", 2.0, 1.2),
     Gate("P3", "rescan when 10 notes changed, until searchable", "that walk + 10 bare row replacements", 1.5, 1.2),
     Gate("P4", "full index build", "read + SHA-256 + bare FTS5 insert", 1.5, 0.6),
     Gate("P5", "index size", "bytes of text", 1.2, 0.5, unit="B"),
     Gate("update", "one note changed, until searchable", "bare FTS5 row replacement", None, None),
     Gate("P6", "search in process, p95", "bare OR bm25 SQL without stop words, top 15, p95", 2.0, 0.5, large_limit=1.0),
+    Gate("P7", "search in process, p95", "bare SQL with every word, p95", None, None, large_limit=0.25),
     Gate("P8", "worst of the nasty questions", "p95 of the normal ones", 5.0, 2.0),
+    Gate("P9", "search in process, p95", "the same in a vault of 5,000 notes", None, 4.0, large_limit=12.0),
     Gate("P10", "read in process, p50", "openat chain + read + SHA-256", 3.0, 1.5),
     Gate("P11/2025", "read over HTTP, 2025-11-25, server cpu", "SDK no-op tool, same payload", 1.3, 0.5),
     Gate("P11/2026", "read over HTTP, 2026-07-28, server cpu", "SDK no-op tool, same payload", 1.3, 0.5),
@@ -60,11 +63,15 @@ GATES: Final = (
     Gate("P18", "append at 1M events, wall p50", "at 1k events", 1.5, 1.1),
     Gate("P19", "ledger bytes of an overwrite, one changed sentence", "the note's bytes", 0.8, 0.15, unit="B"),
     Gate("P22", "empty script, a whole call of run_code, wall p50", 'python -c "import quickjs"', 1.3, 0.1),
+    Gate("P23", "search without an index", "bare scan of the files, ranked", 1.3, 1.0),
+    Gate("P24", "start to first answer, wall", "bare SDK server + one walk", 1.5, 1.1),
+    Gate("memory", "idle gateway, beside a bare SDK server", "", 40e6, None, "value", "B", large_limit=120e6),
+    Gate("memory/build", "peak of index rebuild, beside the same", "", 200e6, None, "value", "B"),
     Gate("cli", "muninn search, the whole process, wall", "python -c pass", 0.25, 0.15, "value"),
 )
 
 BY_NUMBER: Final = {gate.number: gate for gate in GATES}
-NOT_MEASURED: Final = "P2, P7, P9, P20, P21, P23, P24"
+NOT_MEASURED: Final = "P20, P21"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Measures of the index: scan, build, size, update, search."""
+"""Measures of the index: scan, build, size, update; those of search follow on the same index."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from index import Index, IndexSettings
 from muninn.door import Door
 from muninn.model.content import NotePath
 
-from . import bare
-from .gates import Row, row
-from .place import Place, call, nasty, questions
-from .timing import Effort, in_turn, over, percentile
+from . import asking, bare
+from .gates import Row, Skipped, row
+from .place import Place
+from .timing import Effort, in_turn
 
 _CHANGED: Final = 10
 
 
-def measure(place: Place, door: Door, effort: Effort) -> Iterator[Row]:
+def measure(place: Place, door: Door, effort: Effort) -> Iterator[Row | Skipped]:
     """All of them; leaves the door's index ready."""
     table = bare.Table.make(place.folder / "bare.db")
     yield _build(place, door, table, effort)
@@ -27,7 +27,7 @@ def measure(place: Place, door: Door, effort: Effort) -> Iterator[Row]:
     yield _rescan(place, door, effort)
     yield _rescan_changed(place, door, table, effort)
     yield _update(place, door, table, effort)
-    yield from _search(place, door, table, effort)
+    yield from asking.measure(place, door, table, effort)
     table.connection.close()
 
 
@@ -111,22 +111,3 @@ def _update(place: Place, door: Door, table: bare.Table, effort: Effort) -> Row:
 
 def _grown(text: bytes, number: int) -> bytes:
     return text + f"Once more, round {number}.\n".encode()
-
-
-def _search(place: Place, door: Door, table: bare.Table, effort: Effort) -> Iterator[Row]:
-    rights = place.rights()
-
-    def ask(question: str) -> object:
-        found = call(door, rights, "search", {"query": question})
-        if found.degraded:
-            raise ValueError("the search was degraded: the index was not ready")
-        return found
-
-    normal = over(questions(place, effort.questions), ask, table.best, effort.rounds)
-    slow = percentile(normal.subject, 0.95)
-    p50 = percentile(normal.subject, 0.5) * 1000
-    yield row("P6", slow, percentile(normal.anchor, 0.95), f"p50 {p50:.2f} ms")
-    hard = nasty(table.common_words(100))
-    times = over(list(hard.values()), ask, lambda _: None, effort.rounds).subject
-    worst = max(range(len(times)), key=times.__getitem__)
-    yield row("P8", times[worst], slow, f"worst: {list(hard)[worst]}")
