@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from muninn.model.content import NotePath
-from muninn.model.listing import Entry
+from muninn.model.listing import Entry, Known
 from muninn.model.page import blank_block
 from muninn.model.sight import File
 
 from .asking import Candidate, Filters
-from .fields import LOG, RETIRED, read
+from .fields import LOG, RETIRED, flags_unread, read
 from .question import Question, idf
 from .settings import IndexSettings, Look, Walk
-from .words import Lexicon, raw_words
+from .stems import languages
+from .words import Lexicon, Tongue, raw_words
 
 _MOST_WORDS: Final = 20_000
 """Words of one note that are ranked."""
@@ -46,16 +47,18 @@ def scan(
     sees: Callable[[str], bool],
     settings: IndexSettings,
     lexicon: Lexicon,
+    most: int,
 ) -> Scanned:
-    """Every visible note that fits the filters and holds a word of the question, ranked."""
+    """The ``most`` best of the visible notes that fit the filters and hold a word of the question."""
     until = time.monotonic() + settings.degraded_scan_s
     meanings = {term: number for number, word in enumerate(question.words) for term in word.terms}
-    kept: list[tuple[Candidate, list[str]]] = []
+    kept: list[_Kept] = []
     holding = [0] * len(question.words)
     notes, retired, whole = 0, 0, True
     open_filters = Filters(
         filters.folder, filters.type, filters.status, filters.tags, filters.since, filters.until, with_retired=True
     )
+    words = _Words(meanings, lexicon, settings)
     for path in _notes(walk, sees):
         if time.monotonic() > until:
             whole = False
@@ -64,26 +67,29 @@ def scan(
         if sight is None:
             continue
         notes += 1
-        terms = _terms(sight, meanings, lexicon, settings)
-        held = {meanings[term] for term in terms if term in meanings}
-        for number in held:
+        terms = words.of(sight)
+        for number in {meanings[term] for term in terms}:
             holding[number] += 1
-        if not held:
+        if not terms.found:
             continue
-        seen = read(path, sight.content, sight.hash, sight.mtime_ns, settings)
-        if not open_filters.fit(path, seen.facts):
-            continue
-        if seen.facts.flags & RETIRED and not filters.with_retired:
+        flags = flags_unread(path, words.text, settings) if open_filters.empty else None
+        if flags is None:
+            facts = read(path, sight.content, sight.hash, sight.mtime_ns, settings).facts
+            if not open_filters.fit(path, facts):
+                continue
+            flags = facts.flags
+        if flags & RETIRED and not filters.with_retired:
             retired += 1
             continue
-        kept.append((Candidate(path, sight.hash, 0.0, seen.facts), terms))
+        kept.append(_Kept(path, terms, flags))
     weights = tuple(idf(notes, count) for count in holding)
-    rows = _ranked(kept, meanings, weights)
+    rows = _candidates(_ranked(kept, meanings, weights)[:most], look, settings)
     return Scanned(rows, retired, whole, meanings, weights)
 
 
 def _notes(walk: Walk, sees: Callable[[str], bool]) -> Iterator[NotePath]:
-    for entry in walk():
+    # A walk that is told what is known, if it is nothing, leaves each folder open for the looks at what is in it.
+    for entry in walk(known=Known(lambda _: {}, 0, 0)):
         if isinstance(entry, Entry) and entry.kind == "note" and sees(entry.path):
             yield entry.path
 
@@ -96,35 +102,100 @@ def _see(look: Look, path: NotePath) -> File | None:
     return sight if isinstance(sight, File) else None
 
 
-def _terms(sight: File, meanings: dict[str, int], lexicon: Lexicon, settings: IndexSettings) -> list[str]:
-    """The note's words in their first form, its name included; a word known by its second form only counts as that."""
-    text = f"{sight.path} \n " + sight.content.decode("utf-8", "replace")
-    if settings.folder_page is not None and sight.path.name.lower() == settings.folder_page.lower():
-        text = blank_block(text)
-    tongue = lexicon.of_note(text, 0)
-    terms: list[str] = []
-    for raw in raw_words(text)[:_MOST_WORDS]:
-        forms = tongue[raw]
-        if forms.main in meanings or not forms.short:
-            terms += forms.main.split()
-            terms += forms.more.split()
+class _Terms(list[str]):
+    """The question's terms in a note. As long as the note, which is what BM25 measures, though it holds no other."""
+
+    def __init__(self, found: list[str], words: int) -> None:
+        super().__init__(found)
+        self.found = bool(found)
+        self._words = words
+
+    def __len__(self) -> int:
+        return self._words
+
+
+class _Means(dict[str, str]):
+    """For each raw word of one language the question's terms that it stands for, ``""`` for most."""
+
+    def __init__(self, meanings: dict[str, int], tongue: Tongue) -> None:
+        super().__init__()
+        self._meanings = meanings
+        self._tongue = tongue
+        # No stemmer of these languages changes the first letter of a word, and the second may be: dying, die.
+        self._starts = tuple({term.lstrip("~")[:1] for term in meanings}) if tongue.language in languages() else ("",)
+
+    def __missing__(self, raw: str) -> str:
+        if raw.isascii() and raw.isalpha() and raw[1:].islower() and not raw.lower().startswith(self._starts):
+            found = ""
         else:
-            terms.append(forms.short if forms.short in meanings else forms.main)
-    return terms
+            found = " ".join(term for term in self._terms(raw) if term in self._meanings)
+        self[raw] = found
+        return found
+
+    def _terms(self, raw: str) -> list[str]:
+        forms = self._tongue[raw]
+        if forms.main in self._meanings or not forms.short:
+            return [*forms.main.split(), *forms.more.split()]
+        return [forms.short if forms.short in self._meanings else forms.main]
 
 
-def _ranked(
-    kept: list[tuple[Candidate, list[str]]], meanings: dict[str, int], weights: tuple[float, ...]
-) -> tuple[Candidate, ...]:
+class _Words:
+    """Looks for a question's terms in notes. A word is counted by its second form only where its first is not asked
+    for."""
+
+    def __init__(self, meanings: dict[str, int], lexicon: Lexicon, settings: IndexSettings) -> None:
+        self._meanings = meanings
+        self._lexicon = lexicon
+        self._page = None if settings.folder_page is None else settings.folder_page.lower()
+        self._means: dict[str, _Means] = {}
+        self.text = ""
+        """The text of the last note, decoded."""
+
+    def of(self, sight: File) -> _Terms:
+        """The terms in a note, its path included."""
+        text = sight.content.decode("utf-8", "replace")
+        if self._page is not None and sight.path.name.lower() == self._page:
+            text = blank_block(text)
+        self.text = text
+        text = f"{sight.path} \n {text}"
+        tongue = self._lexicon.of_note(text, 0)
+        means = self._means.get(tongue.language)
+        if means is None:
+            means = self._means[tongue.language] = _Means(self._meanings, tongue)
+        raws = raw_words(text)[:_MOST_WORDS]
+        return _Terms(" ".join(filter(None, map(means.__getitem__, raws))).split(), len(raws))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A note that is ranked."""
+
+    path: NotePath
+    terms: _Terms
+    flags: int
+
+
+def _ranked(kept: list[_Kept], meanings: dict[str, int], weights: tuple[float, ...]) -> list[tuple[NotePath, float]]:
+    """Paths with their scores, best first."""
     if not kept:
-        return ()
+        return []
     from rank_bm25 import BM25Okapi
 
-    ranker = BM25Okapi([terms for _, terms in kept])
+    ranker = BM25Okapi([row.terms for row in kept])
     ranker.idf = {term: weights[number] for term, number in meanings.items()}
     scores = ranker.get_scores(list(meanings))
     scored = [
-        Candidate(row.path, row.hash, float(score) * (0.5 if row.facts.flags & LOG else 1.0), row.facts)
-        for (row, _), score in zip(kept, scores, strict=True)
+        (row.path, float(score) * (0.5 if row.flags & LOG else 1.0)) for row, score in zip(kept, scores, strict=True)
     ]
-    return tuple(sorted(scored, key=lambda row: (-row.score, row.path)))
+    return sorted(scored, key=lambda row: (-row[1], row[0]))
+
+
+def _candidates(best: list[tuple[NotePath, float]], look: Look, settings: IndexSettings) -> tuple[Candidate, ...]:
+    """The best with their facts, for which each is read once more: the bytes of all that were kept would be many."""
+    rows = []
+    for path, score in best:
+        sight = _see(look, path)
+        if sight is not None:
+            facts = read(path, sight.content, sight.hash, sight.mtime_ns, settings).facts
+            rows.append(Candidate(path, sight.hash, score, facts))
+    return tuple(rows)

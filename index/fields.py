@@ -31,6 +31,7 @@ _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _DATED_NAME = re.compile(r"(?:19|20)\d\d[-_. ]?(?:0[1-9]|1[0-2])[-_. ]?(?:0[1-9]|[12]\d|3[01])\Z")
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[Tt ]\d{2}:\d{2}.*)?\Z", re.DOTALL)
 _LOOKS_LIKE_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
+_LOG_TYPES: Final = ("log", "daily")
 _OWN_COLUMNS: Final = frozenset({"title", "aliases", "alias", "tags", "type", "status", "date"})
 _UNREADABLE: Final = frozenset({"yaml", "anchors", "depth", "size", "numbers", "mapping"})
 
@@ -181,11 +182,21 @@ def _is_utf8(raw: bytes) -> bool:
 
 def _flags(path: NotePath, kind: str | None, status: str | None, settings: IndexSettings) -> int:
     is_log = (
-        (kind is not None and kind.casefold() in ("log", "daily"))
+        (kind is not None and kind.casefold() in _LOG_TYPES)
         or _DATED_NAME.match(path.stem) is not None
         or settings.logs.cover(path)
     )
     return (LOG if is_log else 0) | (RETIRED if is_retired(status, settings) else 0)
+
+
+def flags_unread(path: NotePath, text: str, settings: IndexSettings) -> int | None:
+    """The flags of a note whose frontmatter shows, without being parsed, that it is neither retired nor a log by it;
+    None where it has to be parsed."""
+    if text.startswith(("---", "\ufeff---")):
+        head = text[: text.find("\n---", 3)].casefold()
+        if "\\" in head or any(word in head for word in (*settings.retired, *_LOG_TYPES)):
+            return None
+    return _flags(path, None, None, settings)
 
 
 def _date(parsed: note.Note) -> tuple[str | None, str | None]:

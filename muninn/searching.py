@@ -193,9 +193,9 @@ def _from_index(index: Index, question: Question, filters: Filters, rights: Righ
 
 
 def _from_files(index: Index, walk: Walk, look: Look, question: Question, filters: Filters, rights: Rights) -> _Pool:
-    found = fallback.scan(walk, look, question, filters, rights.sees, index.settings, index.lexicon)
-    notes = () if found.whole else ("the scan of the files was cut for time: not every note was looked at",)
     want = MOST_HITS + 5
+    found = fallback.scan(walk, look, question, filters, rights.sees, index.settings, index.lexicon, want + 1)
+    notes = () if found.whole else ("the scan of the files was cut for time: not every note was looked at",)
     more = len(found.rows) > want or not found.whole
     return _Pool(found.rows[:want], found.meanings, found.weights, more, found.retired, notes, degraded=True)
 

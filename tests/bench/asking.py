@@ -15,6 +15,7 @@ from index import Filters, fallback
 from index.settings import Walk
 from muninn.door import Door
 from muninn.model.content import NotePath
+from muninn.searching import MOST_HITS
 
 from . import bare, laying
 from . import place as places
@@ -111,7 +112,8 @@ def _without_index(place: Place, door: Door, asked: list[str]) -> Row:
         def scan() -> None:
             walk: Walk = door.vault.walk
             read = index.read(question)
-            ends.append(fallback.scan(walk, door.vault.look, read, Filters(), sees, settings, index.lexicon).whole)
+            found = fallback.scan(walk, door.vault.look, read, Filters(), sees, settings, index.lexicon, MOST_HITS)
+            ends.append(found.whole)
 
         return once(scan, clock), ends[0]
 

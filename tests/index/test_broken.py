@@ -344,3 +344,15 @@ def test_who_asks_for_the_state_has_the_index_looked_through(full: Room, damage:
     full.sweep()
     assert full.index.examine() is None
     assert full.ask("towel").hits == before.hits
+
+
+def test_without_an_index_what_is_retired_or_a_log_is_told_whatever_way_it_is_written(full: Room) -> None:
+    heads = ["status: ARCHIVED", 'status: "\\x61rchived"', "status: >-\n  archived", "{status: archived}"]
+    for number, head in enumerate(heads):
+        full.put(f"retired/r{number}.md", f"---\n{head}\n---\nnumbat {number}\n")
+    full.put("a.md", "---\ntype: Daily\n---\nnumbat numbat\n")
+    full.put("b.md", "---\ntitle: archived things\n---\nnumbat numbat\n")
+    query_fails(full)
+    found = full.ask("numbat")
+    assert [hit.path for hit in found.hits] == ["b.md", "a.md"]
+    assert f"{len(heads)} retired" in (found.query_note or "")

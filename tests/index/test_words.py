@@ -55,6 +55,12 @@ def test_every_second_form_is_the_beginning_of_a_term(text: str) -> None:
             assert any(term.startswith(short[1:]) for term in terms)
 
 
+@pytest.mark.parametrize("language", stems.languages())
+@given(word=st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12))
+def test_no_stemmer_changes_the_first_letter(language: str, word: str) -> None:
+    assert stems.stemmer(language)(word)[:1] == word[0]
+
+
 @pytest.mark.parametrize("text", ["Fix JWT-123 in gate-keeper today", "fix \u201cJWT-123\u201d in gate-keeper today"])
 def test_words_stay_neighbours_beside_names(text: str) -> None:
     assert Tongue("english").column(text).split()[:6] == ["fix", "jwt", "123", "gate", "keeper", "today"]
