@@ -27,6 +27,8 @@ _COMPOUNDING: Final = frozenset({"danish", "dutch", "finnish", "german", "hungar
 _LINKS: Final = ("", "s", "es", "n", "en", "er", "e")
 """What stands between the parts of a compound in these languages."""
 _SHORTEST_PART: Final = 4
+_MOST_LOOKS: Final = 2
+"""Words of one question that the whole list of words is read for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,9 @@ def guess(
 ) -> dict[int, Guess]:
     """For each such word, by its number, the shelf's terms that it may stand for. Adds their counts."""
     found: dict[int, Guess] = {}
-    compounds = [tongue for tongue in tongues if tongue.language in _COMPOUNDING]
+    # The question's language comes first, and the shelf's commonest next.
+    compounds = [tongue for tongue in tongues[:2] if tongue.language in _COMPOUNDING]
+    looks = _MOST_LOOKS
     for number, word in enumerate(words):
         if len(found) == _MOST_WORDS:
             break
@@ -62,7 +66,10 @@ def guess(
         rows = _near(word, tongues[0], connection)
         mended = bool(rows)
         if not rows and not holding and compounds:
-            rows = _parts(word.folded, compounds[0], connection) or _endings(word.stems, connection)
+            rows = _parts(word.folded, compounds[0], connection)
+            if not rows and looks:
+                looks -= 1
+                rows = _endings(word.stems, connection)
         if rows:
             counts.update(rows)
             found[number] = Guess(tuple(term for term, _ in rows), mended)
