@@ -24,6 +24,7 @@ _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "links": ("cursor",),
 }
 _SHOWN: Final = 80
+_BEYOND: Final = 2**1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,8 @@ def flaw(value: Any) -> str | None:
         for item in level:
             if isinstance(item, str) and not _is_text(item):
                 return "the value holds half a character (a lone surrogate); use s.toWellFormed()"
+            if isinstance(item, int | float) and not _is_number(item):
+                return "the value holds a number that JSON cannot carry"
             if isinstance(item, dict):
                 if not all(map(_is_text, item)):
                     return "a key of the value holds half a character (a lone surrogate); use s.toWellFormed()"
@@ -200,6 +203,11 @@ def flaw(value: Any) -> str | None:
                 below.extend(item)
         level = below
     return None
+
+
+def _is_number(number: float) -> bool:
+    """Whether readers of JSON take it: no script can make another one, but a child that was taken over can say it."""
+    return abs(number) < _BEYOND
 
 
 def _is_text(text: str) -> bool:

@@ -29,7 +29,8 @@ Limit = Literal["time", "memory", "stack", "calls", "bytes", "value", "output", 
 _ABOVE: Final = 1000
 """Lines that stand above a script's first one in the engine (``prelude.js``)."""
 _FRAME: Final = re.compile(r"<input>:(\d{4,6})")
-_FENCED: Final = 5.0
+_SHOWN: Final = 200
+_MESSAGE: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,9 @@ class _Run:
     def _over_budget(self, name: str, asked: dict[str, Any], why: str) -> bytes:
         self._spent = True
         path = asked.get("path")
-        self._trail.leave_out(name, path if isinstance(path, str) else None, f"budget: {why}")
+        # No tool has looked at this path, so it may be anything.
+        shown = bridge.text_of(path[:_SHOWN]) if isinstance(path, str) else None
+        self._trail.leave_out(name, shown, f"budget: {why}")
         return bridge.refused(Refusal(Code.BUDGET_EXCEEDED, f"{why}; return what there is and ask in another script"))
 
     # --- ends ---------------------------------------------------------------------------------------
@@ -217,7 +220,8 @@ class _Run:
         return Returned(value, tuple(self._logs), self._trail.citations, self._trail.gaps, self._usage())
 
     def _failed(self, said: bridge.Failed) -> Stopped:
-        message = bridge.text_of(f"{said.name}: {said.message}" if said.name else said.message) or "(no message)"
+        told = f"{said.name[:_SHOWN]}: {said.message}" if said.name else said.message
+        message = bridge.text_of(told[:_MESSAGE]) or "(no message)"
         line = _line_of(said.stack)
         where = f" (line {line} of the script)" if line is not None else ""
         limit: Limit | None = None
@@ -232,7 +236,7 @@ class _Run:
             # The engine throws null where it has no memory left to make an error.
             message = "null was thrown: by the script, or by the engine when the memory limit left no room for an error"
         elif said.code:
-            message = f"{bridge.text_of(said.code)}: {bridge.text_of(said.message)}"
+            message = bridge.text_of(f"{said.code[:_SHOWN]}: {said.message[:_MESSAGE]}")
         return self._stopped(limit, message + where, line)
 
     def _died(self, status: int | None) -> Stopped:

@@ -192,8 +192,9 @@ def engine_path() -> str:
 
 def _command(*, walled: bool) -> list[str]:
     engine = engine_path()
-    python = [sys.executable, "-I", "-S", "-B", str(_HERE / "child.py"), engine]
-    return [*_wall(engine), *python] if walled else python
+    child = ["-I", "-S", "-B", str(_HERE / "child.py"), engine]
+    # Behind the wall no virtual environment is to be seen, so the interpreter itself is named there.
+    return [*_wall(engine), os.path.realpath(sys.executable), *child] if walled else [sys.executable, *child]
 
 
 def can_wall() -> bool:
@@ -203,9 +204,15 @@ def can_wall() -> bool:
 
 def _wall(engine: str) -> list[str]:
     """bwrap with namespaces of its own and read-only sight of Python, the engine and our own two files."""
-    shown = {"/usr", "/lib", "/lib64", sys.base_prefix, sys.prefix, os.path.realpath(sys.executable), engine}
-    shown |= {str(_HERE)}
-    command = [shutil.which("bwrap") or "bwrap", "--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]
+    shown = {"/usr", "/lib", "/lib64", sys.base_prefix, os.path.realpath(sys.executable), engine, str(_HERE)}
+    command = [
+        shutil.which("bwrap") or "bwrap",
+        "--unshare-all",
+        "--die-with-parent",
+        "--clearenv",
+        "--cap-drop",
+        "ALL",
+    ]
     for place in sorted(shown):
         command += ["--ro-bind-try", place, place]
     return [*command, "--chdir", "/", "--"]

@@ -88,6 +88,17 @@ def test_what_goes_to_a_child_is_ascii_on_one_line() -> None:
         assert line.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("text", ["1e400", "-1e400", "9" * 400, '[{"a": [1e999]}]', '"\\ud800"', '{"\\ud800": 1}'])
+def test_a_value_that_no_reader_of_json_takes_has_a_flaw(text: str) -> None:
+    said = bridge.parse(f'["done",{text},[],0]'.encode())
+    assert isinstance(said, Done)
+    assert bridge.flaw(said.value) is not None
+
+
+def test_ordinary_values_have_none() -> None:
+    assert bridge.flaw([1, -1.5e308, 2**1000, True, None, {"é": ["😀", {}]}]) is None
+
+
 def test_half_characters_become_the_replacement() -> None:
     assert bridge.text_of("a\ud800b") == "a?b"
     assert bridge.text_of("é😀") == "é😀"

@@ -44,10 +44,11 @@ def child(pool: Pool) -> Iterator[Child]:
 
 @needs_proc
 def test_a_child_has_one_descriptor_and_no_environment(child: Child) -> None:
-    place = Path("/proc") / str(child.process.pid)
+    place = Path("/proc") / str(_inner(child))
     assert os.listdir(place / "fd") == ["0"]
     assert os.readlink(place / "fd/0").startswith("socket:")
-    assert (place / "environ").read_bytes() == b""
+    # bwrap adds the folder it changed to, and nothing else.
+    assert (place / "environ").read_bytes() in (b"", b"PWD=/\0")
     assert os.readlink(place / "cwd") == "/"
     assert os.getsid(child.process.pid) != os.getsid(0)
 
@@ -58,7 +59,7 @@ def test_a_running_child_is_fenced(engine: Engine) -> None:
     limits: list[str] = []
 
     def look(name: str, asked: dict[str, Any]) -> dict[str, Any]:
-        pid = next(iter(engine._pool._out.values())).process.pid
+        pid = _inner(next(iter(engine._pool._out.values())))
         rows = Path(f"/proc/{pid}/status").read_text().splitlines()
         status.update({row.partition(":")[0]: row.partition(":")[2] for row in rows})
         limits.extend(Path(f"/proc/{pid}/limits").read_text().splitlines())
@@ -207,6 +208,45 @@ def test_a_wall_that_does_not_work_is_left_away(tmp_path: Path, monkeypatch: pyt
     pool.put_away(child)
 
 
+@needs_proc
+def test_behind_bwrap_a_script_runs_in_namespaces_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    if not process.can_wall():
+        with capsys.disabled():
+            print("\nSKIPPED: bwrap is not installed, so the wall around a child was not tried")
+        pytest.skip("bwrap is not installed")
+    engine = Engine()
+    seen: dict[str, str] = {}
+
+    def look(name: str, asked: dict[str, Any]) -> dict[str, Any]:
+        inner = _inner(next(iter(engine._pool._out.values())))
+        seen["user"] = os.readlink(f"/proc/{inner}/ns/user")
+        seen["net"] = os.readlink(f"/proc/{inner}/ns/net")
+        return {"entries": [], "next_cursor": None}
+
+    try:
+        ended = engine.run("await vault.list(); return 1", 10, look)
+    finally:
+        engine.close()
+    if engine.fences is not None and "bwrap" not in engine.fences:
+        pytest.skip("bwrap does not work here")
+    assert isinstance(ended, Returned)
+    assert seen["net"] != os.readlink("/proc/self/ns/net")
+    assert seen["user"] != os.readlink("/proc/self/ns/user")
+
+
+def _inner(child: Child) -> int:
+    """The process that runs the script: the child itself, or the innermost one behind bwrap."""
+    pids = map(int, filter(str.isdigit, os.listdir("/proc")))
+    return max(pid for pid in pids if _group_of(pid) == child.process.pid)
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return 0
+
+
 def test_a_script_that_runs_at_shutdown_ends() -> None:
     engine = Engine()
     ended: list[Returned | Stopped] = []
@@ -236,6 +276,7 @@ def _child(code: str, most_line: int = 1000, most_bytes: int = 5000) -> Child:
     [
         ("import os\nwhile 1: os.write(0, b'x' * 4096)", FloodError),
         ("import os\nwhile 1: os.write(0, b'x' * 100 + b'\\n')", FloodError),
+        ("import os,time\nos.write(0, b'x' * 1500)\ntime.sleep(60)", FloodError),
         ("import time\ntime.sleep(60)", TimeUpError),
         ("import os,time\nwhile 1: os.write(0, b'x'); time.sleep(.1)", TimeUpError),
         ("import os\nos.close(0)\nimport time; time.sleep(60)", EndedError),
@@ -278,6 +319,10 @@ def test_no_child_makes_the_gateway_write_for_ever() -> None:
         b"[" * 100_000 + b"\n",
         b'["done",' + b"9" * 10_000 + b",[],0]\n",
         b'["done",NaN,[],0]\n',
+        b'["done",1e400,[],0]\n',
+        b'["failed","E","' + b"m" * 60_000 + b'","","s",[],0]\n',
+        b'["failed","","x","' + b"c" * 60_000 + b'","s",[],0]\n',
+        b'["done",1,[' + b'"log",' * 9_999 + b'"log"],0]\n',
         b"\xff\xfe\n",
         b"\n",
         b'["calls",[["eval","a"],["__class__"],["write","x"]],[],0]\n["done",1,[],0]\n',
@@ -295,8 +340,10 @@ def test_whatever_a_child_says_is_data(monkeypatch: pytest.MonkeyPatch, line: by
         ended = engine.run("return 1", 1, ask)
     finally:
         engine.close()
+    assert sum(map(len, ended.logs)) <= LIMITS.logs
     if isinstance(ended, Returned):
         assert ended.value == 1
         assert ended.citations == ()
     else:
-        assert ended.limit in ("output", "time")
+        assert ended.limit in ("output", "time", None)
+        assert len(ended.message) < 3000

@@ -229,6 +229,17 @@ def test_a_script_may_go_on_after_a_budget_and_is_not_complete(run: Run) -> None
     assert [gap.why for gap in ended.gaps] == ["budget: one script may make 200 calls"]
 
 
+def test_a_gap_holds_no_more_of_a_path_than_can_be_sent(run: Run) -> None:
+    """After the budget no tool looks at a path, so what stands in the record is the script's own text."""
+    script = (
+        "await Promise.allSettled(Array.from({length: 200}, () => vault.read('n')));"
+        r"for (const odd of ['\ud800', 'x'.repeat(100000)]) try { await vault.read(odd) } catch {} return 1"
+    )
+    ended = run(script, 10)
+    assert isinstance(ended, Returned)
+    assert [gap.path for gap in ended.gaps] == ["?", "x" * 200]
+
+
 def test_bytes_handed_in_are_counted(run: Run) -> None:
     def long(name: str, asked: dict[str, Any]) -> dict[str, Any]:
         return read(asked["path"]) | {"content": "x" * 1_000_000}
