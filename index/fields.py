@@ -27,7 +27,7 @@ FLAG_BITS: Final = 2
 COLUMNS: Final = ("title", "names", "meta", "heads", "body")
 WEIGHTS: Final = (8.0, 4.0, 2.0, 2.0, 1.0)
 
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
+_HEADING = re.compile(r"\n {0,3}#{1,6}[ \t]+(\S.*)")
 _DATED_NAME = re.compile(r"(?:19|20)\d\d[-_. ]?(?:0[1-9]|1[0-2])[-_. ]?(?:0[1-9]|[12]\d|3[01])\Z")
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[Tt ]\d{2}:\d{2}.*)?\Z", re.DOTALL)
 _LOOKS_LIKE_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
@@ -119,7 +119,7 @@ def digest(
         f"{title} {ALL} {marker(tongue.language)}",
         tongue.column(names, with_common=True),
         tongue.column(meta) if meta else "",
-        tongue.column("\n".join(_HEADING.findall(body)), with_common=True) if "#" in body else "",
+        tongue.column("\n".join(_HEADING.findall(f"\n{body}")), with_common=True) if "#" in body else "",
         tongue.column(body),
     )
     found = tuple((key_of(link, path), link.line, link.kind, link.target) for link in links.scan(text))

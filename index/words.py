@@ -40,7 +40,7 @@ _UNSPACED: Final = re.compile(
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
 _HUMP: Final = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
-_ASCII_GAPS: Final = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_-.:@+#")}
+_ASCII_GAPS: Final = bytes(code if chr(code).isalnum() or chr(code) in "_-.:@+#" else 32 for code in range(256))
 _COMMON_GAPS: Final = ",;!?()[]{}<>\"'`*|/=\u2018\u2019\u201c\u201d\u2013\u2014\u2026"
 _ASIDE: Final = "\0"
 """Stands around the terms of a chunk that are no words of the text; no term holds it."""
@@ -133,6 +133,8 @@ class Tongue(dict[str, Forms]):
         return terms
 
     def _tell(self, chunk: str) -> str:
+        if chunk.isascii() and chunk.isalpha() and chunk[1:].islower():
+            return self._tell_word(chunk.lower(), chunk)
         main: list[str] = []
         extra: list[str] = []
         for raw in raw_words(chunk):
@@ -146,6 +148,15 @@ class Tongue(dict[str, Forms]):
                     extra.append(short[1:])
         extra += identifiers(chunk)
         return " ".join(main) + (f"{_ASIDE}{' '.join(extra)}{_ASIDE}" if extra else "")
+
+    def _tell_word(self, folded: str, raw: str) -> str:
+        """The same for one plain word, which most chunks are."""
+        if folded in self._stop:
+            return ""
+        stem = self.stem(raw[:LONGEST])
+        if len(folded) < PREFIX or stem.startswith(folded[:PREFIX]):
+            return stem
+        return f"{stem}{_ASIDE}{folded[:PREFIX]}{_ASIDE}"
 
     def _tell_common(self, chunk: str) -> str:
         return " ".join(forms.main for raw in raw_words(chunk) if (forms := self[raw]).common)
@@ -249,7 +260,7 @@ class _Chunks(dict[str, str]):
 def _chunks(text: str) -> list[str]:
     """A text cut at blanks and at most of what stands between words; what may join the parts of a name is kept."""
     if text.isascii():
-        text = text.translate(_ASCII_GAPS)
+        text = text.encode("ascii").translate(_ASCII_GAPS).decode("ascii")  # ten times as quick as for text
     else:
         for mark in _COMMON_GAPS:
             text = text.replace(mark, " ")

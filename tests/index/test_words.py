@@ -150,3 +150,10 @@ def test_snippets_of_any_text_stand_in_it(text: str, query: str) -> None:
     assert cut.text in text
     assert len(cut.text) <= 400
     assert cut.text in "\n".join(text.split("\n")[cut.start_line - 1 : cut.end_line])
+
+
+@pytest.mark.parametrize("language", ["english", "turkish", "german"])
+@given(chunk=st.from_regex(r"[A-Za-z][a-z]{0,70}", fullmatch=True))
+def test_a_plain_word_is_told_as_any_other(language: str, chunk: str) -> None:
+    tongue = words.Tongue(language)
+    assert tongue.column(chunk).split() == tongue.column(f"{chunk}-").split()
