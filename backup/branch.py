@@ -7,15 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import head as heads
-from .body import Sealed
+from .body import Sealed, new_id
 from .errors import BackupError, DamagedError, KeyFaultError, RemoteError
 from .fetched import Holdings
 from .git import Git, Item
 from .head import Head
-from .places import Places, State
+from .places import Places, State, remove_tree
 
-_TIP = "refs/heads/tip"
-_BASE = "refs/heads/base"
+TIP = "refs/heads/tip"
+"""What was proven last."""
+PENDING = "refs/heads/pending"
 _BLOB = ("100644", "blob")
 
 
@@ -30,22 +31,26 @@ class Branch:
         self.git.make()
         return self.git.ask(state.remote)[1].get(state.branch)
 
-    def ready(self, state: State) -> None:
-        """See that the tip is here; fetch it from the remote where our repository was lost. Raises RemoteError."""
-        wanted = [(commit, name) for commit, name in ((state.base, _BASE), (state.tip, _TIP)) if commit]
-        if state.tip is not None and not self.git.holds(state.tip):
-            self.git.fetch(state.remote, state.branch, _TIP)
-        for commit, name in wanted:
-            if not self.git.holds(commit):
-                raise BackupError(
-                    f"the commit {commit[:12]} is neither in {self.git.folder} nor in the remote. Put the folder "
-                    "aside, and run `muninn backup init --remote URL` with a new, empty repository"
-                )
-            self.git.point(name, commit)
-
     def holdings(self, state: State, key: bytes) -> Holdings | None:
-        """What the tip holds; None before the first set."""
+        """What was proven last; None before the first set. Raises BackupError where our repository is damaged."""
         return None if state.tip is None or state.tip == state.base else Holdings(self.git, state.tip, key)
+
+    def is_whole(self, state: State) -> bool:
+        """Whether the commits that we build on are here."""
+        return all(self.git.holds(commit) for commit in (state.base, state.tip) if commit is not None)
+
+    def fetch_again(self, state: State) -> State:
+        """Make our repository anew from what the remote holds: ours was lost, or is damaged. Raises RemoteError."""
+        remove_tree(self.git.folder)
+        self.git.make()
+        if state.expects is None:
+            return replace(state, tip=None, base=None)
+        self.git.fetch(state.remote, state.branch, TIP)
+        found = self.git.word("rev-parse", "--verify", f"{TIP}^{{commit}}")
+        if state.base is not None and not self.git.holds(state.base):
+            # Its files are found in the newest commit as well.
+            self.git.run("fetch", "--quiet", "--unshallow", "--", state.remote, f"+refs/heads/{state.branch}:{TIP}")
+        return replace(state, tip=found, expects=found)
 
     def base_items(self, state: State) -> list[Item]:
         """The files that were there before us; they are carried along untouched."""
@@ -53,7 +58,7 @@ class Branch:
 
     def commit(self, state: State, head: Head, new: Iterable[Sealed], work: Path, key: bytes, *, anew: bool) -> str:
         """Make a commit that holds what a head names, on top of the tip, or of what was there before us (``anew``)."""
-        sealed = [*new, heads.write(work / f"head-{head.counter}", key, head)]
+        sealed = [*new, heads.write(work / f"head-{new_id()}", key, head)]
         for one in sealed:
             if one.file.parent != work:
                 raise BackupError(f"{one.name}: it does not lie in the folder of this run")
@@ -64,12 +69,13 @@ class Branch:
         if lost:
             raise DamagedError(f"{lost[0]}: it is missing in {self.git.folder}")
         tree = self._tree({name: ids.get(name) or old[name] for name in named}, state.base)
-        return self.git.commit(tree, state.base if anew else state.tip or state.base)
+        above = state.expects if state.expects is not None and self.git.holds(state.expects) else state.tip
+        return self.git.commit(tree, state.base if anew else above)
 
     def keep(self, state: State) -> None:
         """Point to the tip, so that nothing of it is thrown away."""
         if state.tip is not None:
-            self.git.point(_TIP, state.tip)
+            self.git.point(TIP, state.tip)
 
     def _old(self, tip: str) -> dict[str, str]:
         prefix = f"{heads.FOLDER}/".encode()
@@ -93,14 +99,10 @@ def expect(state: State, found: str | None, branch: Branch, key: bytes, work: Pa
     """The state in the light of what the remote's branch is at. Raises BackupError where somebody else moved it."""
     if found == state.expects:
         return state
-    if found is not None and found == state.pending and branch.git.holds(found):
-        # It arrived, and the run ended before it could be proven: the next set is built on it.
-        return _adopted(state, found)
+    if found is not None and found in state.pending:
+        # It arrived, and was never proven: the branch goes on from there, but no set builds on it.
+        return replace(state, expects=found)
     raise BackupError(_what_happened(state, found, key, work, branch))
-
-
-def _adopted(state: State, commit: str) -> State:
-    return replace(state, tip=commit, expects=commit, pending=None, proven=False)
 
 
 def _what_happened(state: State, found: str | None, key: bytes, work: Path, branch: Branch) -> str:

@@ -22,7 +22,7 @@ from muninn.model.content import ContentHash
 from muninn.model.errors import VaultUnavailableError
 from muninn.model.listing import Stamp
 from muninn.vault import Vault, write_lock
-from muninn.vault.whole import everything, open_file
+from muninn.vault.whole import Files, everything
 
 from . import manifest
 from .errors import BackupError
@@ -56,16 +56,12 @@ class Cut:
     def __init__(self, vault: Vault, home: Path, scratch: Scratch, work: Path) -> None:
         self._vault, self._home, self._scratch, self._work = vault, home, scratch, work
         self._began_ns = time.time_ns()
-        scratch.sql.execute(
-            "CREATE TABLE seen (path BLOB PRIMARY KEY, kind TEXT NOT NULL, mode INTEGER NOT NULL, size INTEGER, "
-            "mtime INTEGER, ctime INTEGER, inode INTEGER, why TEXT, turn INTEGER NOT NULL, hash BLOB) WITHOUT ROWID"
-        )
-        scratch.sql.execute("CREATE INDEX unread ON seen (path) WHERE hash IS NULL AND kind = 'file'")
+        _make(scratch, "seen")
 
     def sweep(self) -> int:
         """Look at every name. Gives how many files there are. Raises VaultUnavailableError."""
         with self._opened() as root:
-            self._look(root, turn=1)
+            self._look(root, "seen")
         return int(self._scratch.sql.execute("SELECT count(*) FROM seen WHERE kind = 'file'").get)
 
     def read(self, new: Contents, progress: Progress) -> None:
@@ -77,8 +73,7 @@ class Cut:
         """Look again under the write lock, read what changed, and copy the ledger as it was at that moment."""
         with ExitStack() as open_until_copied:
             with self._opened() as root, write_lock(self._home):
-                self._look(root, turn=2)
-                self._scratch.sql.execute("DELETE FROM seen WHERE turn = 1")
+                self._look_again(root)
                 self._read(root, new, lambda done, total: None)
                 source = open_until_copied.enter_context(snapshot.pinned(ledger))
             return snapshot.Copy(source, copy)
@@ -86,21 +81,22 @@ class Cut:
     def found(self) -> Found:
         """Put what was seen into the table of the cut."""
         self._scratch.table(NOW)
-        left: list[tuple[str, str]] = []
-        files = folders = size = 0
+        self._scratch.put(NOW, self._rows())
+        sql = self._scratch.sql
+        files, size = sql.execute("SELECT count(*), total(size) FROM seen WHERE kind = 'file'").fetchone()
+        folders = sql.execute("SELECT count(*) FROM seen WHERE kind = 'folder'").get
+        left = sql.execute("SELECT path, why FROM seen WHERE kind = 'left' ORDER BY path").fetchall()
+        return Found(files, folders, int(size), tuple((manifest.shown(path), why) for path, why in left))
+
+    def _rows(self) -> Iterator[tuple[bytes, bytes]]:
         query = "SELECT path, kind, mode, size, mtime, ctime, inode, why, hash FROM seen ORDER BY path"
         for path, kind, mode, length, mtime, ctime, inode, why, digest in self._scratch.sql.execute(query):
             if kind == "file":
-                files, size = files + 1, size + length
-                row = manifest.file_row(path, mode, Stamp(length, mtime, ctime, inode), digest)
+                yield manifest.file_row(path, mode, Stamp(length, mtime, ctime, inode), digest)
             elif kind == "folder":
-                folders += 1
-                row = manifest.folder_row(path, mode)
+                yield manifest.folder_row(path, mode)
             else:
-                left.append((manifest.shown(path), why))
-                row = (manifest.LEFT + path, why.encode())
-            self._scratch.put(NOW, [row])
-        return Found(files, folders, size, tuple(left))
+                yield manifest.LEFT + path, why.encode()
 
     # --- inside -----------------------------------------------------------------------------------
 
@@ -114,57 +110,61 @@ class Cut:
             name = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
             raise VaultUnavailableError(f"the vault cannot be read whole ({reason}){name}") from error
 
-    def _look(self, root: int, turn: int) -> None:
-        same = (
-            "SELECT hash FROM seen WHERE path = ? AND kind = ? AND size = ? AND mtime = ? AND ctime = ? AND inode = ?"
+    def _look(self, root: int, table: str) -> None:
+        rows = (
+            (s.path, s.kind, s.mode, s.stamp.size, s.stamp.mtime_ns, s.stamp.ctime_ns, s.stamp.inode, s.why)
+            for s in everything(root)
         )
-        put = "INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        since = self._began_ns - _MARGIN_NS
-        for seen in everything(root):
-            stamp = seen.stamp
-            told = (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode)
-            digest = None
-            if turn > 1 and seen.kind == "file" and max(stamp.mtime_ns, stamp.ctime_ns) < since:
-                digest = self._scratch.sql.execute(same, (seen.path, seen.kind, *told)).get
-            self._scratch.sql.execute(put, (seen.path, seen.kind, seen.mode, *told, seen.why, turn, digest))
+        self._scratch.sql.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)", rows)
+
+    def _look_again(self, root: int) -> None:
+        """Look anew; what looks as it did before keeps the hash that was read."""
+        _make(self._scratch, "again")
+        self._look(root, "again")
+        self._scratch.sql.execute(
+            "UPDATE again SET hash = (SELECT o.hash FROM seen o WHERE o.path = again.path AND o.size = again.size AND "
+            "o.mtime = again.mtime AND o.ctime = again.ctime AND o.inode = again.inode) "
+            "WHERE kind = 'file' AND max(mtime, ctime) < ?",
+            (self._began_ns - _MARGIN_NS,),
+        )
+        self._scratch.sql.execute("DROP TABLE seen; ALTER TABLE again RENAME TO seen")
 
     def _read(self, root: int, new: Contents, progress: Progress) -> None:
-        total, done = int(self._scratch.sql.execute("SELECT count(*) FROM seen WHERE kind = 'file'").get), 0
+        total = int(self._scratch.sql.execute("SELECT count(*) FROM seen WHERE kind = 'file' AND hash IS NULL").get)
         unread = "SELECT path FROM seen WHERE hash IS NULL AND kind = 'file' AND path > ? ORDER BY path LIMIT ?"
-        last = b""
-        while batch := self._scratch.sql.execute(unread, (last, _BATCH)).fetchall():
-            for (path,) in batch:
-                self._take(root, bytes(path), new)
-            last, done = bytes(batch[-1][0]), done + len(batch)
-            progress(done, total)
+        put = "UPDATE seen SET mode = ?, size = ?, mtime = ?, ctime = ?, inode = ?, hash = ? WHERE path = ?"
+        last, done = b"", 0
+        with Files(root) as files:
+            while batch := self._scratch.sql.execute(unread, (last, _BATCH)).fetchall():
+                taken = [(bytes(path), self._take(files, bytes(path), new)) for (path,) in batch]
+                self._scratch.sql.executemany(put, [(*t.told, path) for path, t in taken if t is not None])
+                gone = [(path,) for path, t in taken if t is None]
+                self._scratch.sql.executemany("DELETE FROM seen WHERE path = ?", gone)
+                last, done = bytes(batch[-1][0]), done + len(batch)
+                progress(done, total)
 
-    def _take(self, root: int, path: bytes, new: Contents) -> None:
-        """Read one file, note what it holds, and seal that where it is new. A file that went away is taken out."""
+    def _take(self, files: Files, path: bytes, new: Contents) -> _Taken | None:
+        """Read one file, and seal what it holds where that is new. None for one that went away."""
         try:
-            taken = self._stable(root, path)
+            taken = self._stable(files, path)
         except (FileNotFoundError, NotADirectoryError):
-            taken = None
+            return None
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else "I/O error"
             raise BackupError(
                 f"a file of the vault cannot be read ({reason}): {manifest.shown(path)}. A backup without it would not "
                 "be whole; put it right, or move it out of the vault"
             ) from error
-        if taken is None:
-            self._scratch.sql.execute("DELETE FROM seen WHERE path = ?", (path,))
-            return
-        put = "UPDATE seen SET mode = ?, size = ?, mtime = ?, ctime = ?, inode = ?, hash = ? WHERE path = ?"
-        stamp = taken.stamp
-        told = (taken.mode, stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode, taken.hash, path)
-        self._scratch.sql.execute(put, told)
-        new.take(taken.hash, stamp.size, taken.blocks)
+        if taken is not None:
+            new.take(taken.hash, taken.stamp.size, taken.blocks)
+        return taken
 
-    def _stable(self, root: int, path: bytes) -> _Taken | None:
+    def _stable(self, files: Files, path: bytes) -> _Taken | None:
         """The bytes of a file that nobody wrote into meanwhile. After some tries they are taken as they were read."""
         tries = 0
         while True:
             tries += 1
-            descriptor = open_file(root, path)
+            descriptor = files.open(path)
             try:
                 before = os.fstat(descriptor)
                 if not stat.S_ISREG(before.st_mode):
@@ -202,6 +202,12 @@ class _Taken:
     data: bytes | None
     spool: Path | None
 
+    @property
+    def told(self) -> tuple[int, int, int, int, int, bytes]:
+        """Mode, size, times, inode and hash, as the table of what was seen holds them."""
+        stamp = self.stamp
+        return self.mode, stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode, self.hash
+
     def blocks(self) -> Iterator[bytes]:
         """The bytes again, in pieces."""
         if self.spool is None:
@@ -211,6 +217,13 @@ class _Taken:
         with self.spool.open("rb") as copy:
             while block := copy.read(PIECE):
                 yield block
+
+
+def _make(scratch: Scratch, table: str) -> None:
+    scratch.sql.execute(
+        f"CREATE TABLE {table} (path BLOB PRIMARY KEY, kind TEXT NOT NULL, mode INTEGER NOT NULL, size INTEGER, "
+        "mtime INTEGER, ctime INTEGER, inode INTEGER, why TEXT, hash BLOB) WITHOUT ROWID"
+    )
 
 
 def _then(first: bytes, second: bytes, descriptor: int) -> Iterator[bytes]:
@@ -241,8 +254,8 @@ def take_ledger(copy: snapshot.Copy, scratch: Scratch, last: str, since: int, ne
         scratch.put(NOW, scratch.rows(last, manifest.LINES))
     scratch.put(NOW, [manifest.schema_row(*copy.schema())])
     _take_lines(copy, scratch, since, new, work)
+    scratch.put(NOW, (manifest.kept_row(kept, size) for kept, size in copy.kept()))
     for kept, size in copy.kept():
-        scratch.put(NOW, [manifest.kept_row(kept, size)])
         new.take(bytes.fromhex(kept), size, partial(_kept, copy, kept))
 
 

@@ -69,7 +69,8 @@ def prove(
         faults.append(f"the head that came back has the counter {holdings.head.counter}, not {expected.counter}")
     faults += holdings.out_of_place(expected.base)
     place = _place(work)
-    faults += _restored(holdings, holdings.head.newest.id, scratch, place, bar)
+    for found in _restored(holdings, holdings.head.newest.id, scratch, place, bar):
+        faults += [fault for fault in found if fault not in faults]
     if not faults:
         look(scratch, place.vault)
         faults += different(scratch, expected.table)
@@ -77,13 +78,18 @@ def prove(
         faults += [f"the ledger that came back is not the one that was sealed: {unlike}"] if unlike else []
     refuse(faults, "what the remote holds is not what was sealed")
     remove_tree(place.folder)
-    remove_tree(work / "fetched.git")
+
+
+def fetched_before(work: Path, environment: Mapping[str, str]) -> Git:
+    """The repository of the last drill."""
+    return Git(work / "fetched.git", environment)
 
 
 def examine(holdings: Holdings, identity: str, scratch: Scratch, work: Path, bar: Progress) -> int:
     """Restore one set and see that it holds what it says. Gives how many files. Raises BackupError."""
     place = _place(work)
-    faults = _restored(holdings, identity, scratch, place, bar)
+    damaged, missing = _restored(holdings, identity, scratch, place, bar)
+    faults = list(dict.fromkeys([*damaged, *missing]))
     if not faults:
         faults = checked(scratch, place)
     refuse(faults, f"set {identity} does not hold")
@@ -117,8 +123,10 @@ def checked(scratch: Scratch, place: Place) -> list[str]:
     return different(scratch, "restored") + ([f"the ledger: {fault}"] if fault else [])
 
 
-def restore(holdings: Holdings, identity: str, scratch: Scratch, place: Place, bar: Progress) -> list[str]:
-    """Write a set out. Gives what does not open, of the whole repository."""
+def restore(
+    holdings: Holdings, identity: str, scratch: Scratch, place: Place, bar: Progress
+) -> tuple[list[str], list[str]]:
+    """Write a set out. Gives what of the repository does not open, and what of the set is therefore missing."""
     return _restored(holdings, identity, scratch, place, bar)
 
 
@@ -135,28 +143,20 @@ def _held(fetched: Fetched, key: bytes, faults: list[str]) -> Holdings:
         raise
 
 
-def _restored(holdings: Holdings, identity: str, scratch: Scratch, place: Place, bar: Progress) -> list[str]:
-    restoring: Restoring | None = None
-    faults: list[str] = []
+def _restored(
+    holdings: Holdings, identity: str, scratch: Scratch, place: Place, bar: Progress
+) -> tuple[list[str], list[str]]:
     try:
         holdings.resolve(identity, scratch, "restored")
         restoring = Restoring(scratch, "restored", place.vault, place.ledger, place.waiting)
     except DamagedError as error:
-        faults.append(str(error))
-    faults += [fault for fault in holdings.damaged(bar, restoring) if fault not in faults]
-    if restoring is not None and faults:
-        restoring.drop()
-    elif restoring is not None:
-        faults += _finished(restoring)
-    return faults
-
-
-def _finished(restoring: Restoring) -> list[str]:
+        return holdings.damaged(bar, None), [str(error)]
+    damaged = holdings.damaged(bar, restoring)
     try:
         restoring.finish()
     except DamagedError as error:
-        return [str(error)]
-    return []
+        return damaged, [str(error)]
+    return damaged, []
 
 
 def _moved(found: str, pushed: str) -> str:

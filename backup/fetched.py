@@ -96,10 +96,12 @@ class Holdings:
                 try:
                     with self.opened(shelf, one) as reader:
                         for piece in self._pieces(one, reader):
-                            if to is not None and not faults:
+                            if to is not None:
                                 to.take(piece)
                 except (DamagedError, KeyFaultError) as error:
                     faults.append(str(error))
+                    if to is not None:
+                        to.break_off()
                     # The stream stands somewhere inside of the object: begin a new one.
                     shelf.__exit__(None, None, None)
                     shelf = self.git.shelf()

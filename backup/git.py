@@ -55,6 +55,10 @@ _SETTINGS: Final = {
 }
 
 
+_AT_HAND: Final = "git -c core.compression=0 -c pack.compression=0 -c pack.window=0 -c receive.unpackLimit=1 {}"
+"""The other end, where the remote is a folder of this machine: what is sealed cannot be made smaller."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """An entry of a tree, as git lists it."""
@@ -191,13 +195,15 @@ class Git:
         """Put a commit on the remote's branch, only if that is at ``expected`` (None: not there)."""
         lease = f"--force-with-lease=refs/heads/{branch}:{expected or ''}"
         what = f"{commit}:refs/heads/{branch}"
-        options = ("--quiet", "--no-verify", "--recurse-submodules=no", lease)
+        other_end = ("--receive-pack", _AT_HAND.format("receive-pack")) if remote.startswith("/") else ()
+        options = ("--quiet", "--no-verify", "--recurse-submodules=no", *other_end, lease)
         self.run("push", *options, "--", remote, what, timeout_s=SEND_S, told="the push was refused")
 
     def fetch(self, remote: str, branch: str, into: str) -> None:
         """Fetch the newest commit of the remote's branch, all its files, as the reference ``into``."""
         what = f"+refs/heads/{branch}:{into}"
-        options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules")
+        other_end = ("--upload-pack", _AT_HAND.format("upload-pack")) if remote.startswith("/") else ()
+        options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", *other_end)
         self.run("fetch", *options, "--", remote, what, timeout_s=SEND_S, told="the fetch from the remote failed")
 
     # --- inside -----------------------------------------------------------------------------------

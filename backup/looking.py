@@ -45,6 +45,8 @@ class Restored:
     files: int
     vault: Path
     ledger: Path
+    damaged: tuple[str, ...]
+    """What else of the remote does not open; this set did not need it."""
 
 
 def known_head(places: Places) -> Head | None:
@@ -53,7 +55,8 @@ def known_head(places: Places) -> Head | None:
     branch = Branch(places)
     with _as_backup_errors():
         branch.git.make()
-        branch.ready(state)
+        if not branch.is_whole(state):
+            state = branch.fetch_again(state)
         held = branch.holdings(state, right_key(places, state))
     return None if held is None else held.head
 
@@ -124,7 +127,8 @@ def _out_of_place(places: Places, state: placing.State, holdings: Holdings) -> l
         faults.append(
             f"AN OLDER STATE WAS PUT BACK: its counter is {holdings.head.counter}, {state.counter} was reached"
         )
-    branch.ready(replace(state, tip=None))
+    if not branch.is_whole(replace(state, tip=None)):
+        state = branch.fetch_again(state)
     return faults + holdings.out_of_place(branch.base_items(state))
 
 
@@ -156,10 +160,11 @@ def _brought_back(holdings: Holdings, at: str | None, target: Path, work: Path, 
     scratch = Scratch(work / "scratch.db")
     try:
         with stage("restore") as bar:
-            faults = drill.restore(holdings, row.id, scratch, place, bar)
+            elsewhere, faults = drill.restore(holdings, row.id, scratch, place, bar)
         with stage("compare"):
             faults = faults or drill.checked(scratch, place)
-        drill.refuse(faults, f"set {row.id} was not restored")
+        told = f"set {row.id} was not restored (`muninn backup list` names others, for --at)"
+        drill.refuse([*faults, *elsewhere] if faults else [], told)
     finally:
         scratch.close()
     mode = place.vault.stat().st_mode & 0o7777
@@ -167,7 +172,7 @@ def _brought_back(holdings: Holdings, at: str | None, target: Path, work: Path, 
     os.rename(place.vault, target / "vault")
     (target / "vault").chmod(mode)
     os.rename(place.ledger, target / "ledger.db")
-    return Restored(row.id, row.at, row.files, target / "vault", target / "ledger.db")
+    return Restored(row.id, row.at, row.files, target / "vault", target / "ledger.db", tuple(elsewhere))
 
 
 def _chosen(head: Head, at: str | None) -> Any:

@@ -70,8 +70,7 @@ class Packer:
         if self._open is None:
             name = f"packs/{new_id()}"
             self._open = Writer(self._folder / name.replace("/", "-"), self._key, name)
-        self._open.write(head)
-        self._open.write(data)
+        self._open.write(head + data)
         if self._open.size >= self._most:
             self.close()
 

@@ -58,9 +58,9 @@ class Places:
 class State:
     """What this machine knows of its remote.
 
-    ``tip`` is the commit that the next set is built on, ``expects`` the commit that the remote's branch should be at,
-    ``pending`` one that was on its way and was never proven. ``counter`` is the highest that any head was made with.
-    ``proven`` says whether ``tip`` was fetched back and compared.
+    ``tip`` is the commit that was proven last, on whose sets the next one builds; before the first, what was there
+    before us. ``expects`` is the commit that the remote's branch should be at, ``pending`` those that were on their way
+    and were never proven. ``counter`` is the highest that any head was made with.
     """
 
     remote: str
@@ -69,9 +69,8 @@ class State:
     fingerprint: str
     tip: str | None = None
     expects: str | None = None
-    pending: str | None = None
+    pending: tuple[str, ...] = ()
     counter: int = 0
-    proven: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +105,11 @@ def is_overdue(then: str) -> bool:
 def read_state(places: Places) -> State:
     """The state. Raises BackupError where the backup is not set up."""
     try:
-        return State(**_load(places.state))
+        found = _load(places.state)
+        return State(**(found | {"pending": tuple(found["pending"])}))
     except FileNotFoundError:
         raise BackupError("the backup is not set up here: run `muninn backup init --remote URL` first") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise BackupError(
             f"{places.state} cannot be read ({type(error).__name__}): put it aside and run "
             "`muninn backup init --remote URL` again; the sets in the remote are found by it"
@@ -157,7 +157,7 @@ def make(places: Places) -> None:
 
 def settled(state: State, commit: str) -> State:
     """The state after a commit was proven on the remote."""
-    return replace(state, tip=commit, expects=commit, pending=None, proven=True)
+    return replace(state, tip=commit, expects=commit, pending=())
 
 
 @contextlib.contextmanager

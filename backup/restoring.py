@@ -18,7 +18,7 @@ import apsw
 from ledger.snapshot import Rebuilding
 from muninn.model import seams
 from muninn.model.content import ContentHash
-from muninn.vault.whole import everything, open_file
+from muninn.vault.whole import Files, everything
 
 from . import manifest
 from .errors import BackupError, DamagedError
@@ -52,13 +52,7 @@ class Restoring:
         self._scratch, self._table, self._root, self._work = scratch, table, os.fsencode(vault), work
         _judge_names(scratch, table)
         self._coming: _Coming | None = None
-        self._lines = {manifest.read_lines(value)[1] for _, value in scratch.rows(table, manifest.LINES)}
-        scratch.sql.execute("DROP TABLE IF EXISTS wanted")
-        scratch.contents(table, "wanted")
-        scratch.sql.execute("DROP TABLE IF EXISTS place")
-        scratch.sql.execute("CREATE TABLE place (hash BLOB, key BLOB, PRIMARY KEY (hash, key)) WITHOUT ROWID")
-        for key, value in scratch.rows(table, manifest.FILE):
-            scratch.sql.execute("INSERT INTO place VALUES (?, ?)", (manifest.read_file(key, value).hash, key))
+        self._make_places()
         self._make_folders()
         schema = scratch.get(table, manifest.SCHEMA)
         if schema is None:
@@ -69,23 +63,30 @@ class Restoring:
         """Let go of what is half done."""
         self._ledger.drop()
 
+    def break_off(self) -> None:
+        """The pack did not open to its end: a content that was coming will not."""
+        self._coming = None
+
     def take(self, piece: Piece) -> None:
         """The next piece. Pieces of contents that the set does not need are passed over."""
         if self._coming is not None and (piece.hash, piece.offset) != (self._coming.hash, self._coming.done):
             raise DamagedError(f"content {self._coming.hash.hex()}: it breaks off")
-        if self._coming is None and not self._scratch.has_content("wanted", piece.hash):
-            return
-        if len(piece.data) == piece.total:
-            self._complete(piece.hash, piece.total, hashlib.sha256(piece.data).digest(), piece.data, None)
-        else:
+        if self._coming is None and len(piece.data) == piece.total:
+            if places := self._places(piece.hash):
+                _check(piece.hash, hashlib.sha256(piece.data).digest())
+                self._complete(piece.hash, piece.total, places, piece.data, None)
+        elif self._coming is not None or self._places(piece.hash):
             self._collect(piece)
 
     def finish(self) -> None:
         """Put the ledger's rows in, see that nothing is missing, and give the folders their modes."""
-        missing = self._scratch.sql.execute("SELECT hash FROM wanted LIMIT 1").fetchone()
+        missing = self._scratch.sql.execute("SELECT key FROM place ORDER BY key LIMIT 1").fetchone()
         if missing is not None or self._coming is not None:
             self._ledger.drop()
-            raise DamagedError(f"{self._missing()}: what it holds is in no pack")
+            what = (
+                "the ledger" if missing is None or missing[0][:1] != manifest.FILE else manifest.shown(missing[0][1:])
+            )
+            raise DamagedError(f"{what}: what it holds is in no pack")
         try:
             for _, value in self._scratch.rows(self._table, manifest.LINES):
                 with self._waiting(manifest.read_lines(value)[1]).open(encoding="utf-8", newline="\n") as lines:
@@ -99,6 +100,21 @@ class Restoring:
             os.chmod(self._at(key), manifest.read_folder(value))
 
     # --- inside -----------------------------------------------------------------------------------
+
+    def _make_places(self) -> None:
+        """Where each content goes: the rows that need it, by its hash. They leave as they are filled."""
+        sql = self._scratch.sql
+        sql.execute("DROP TABLE IF EXISTS place")
+        sql.execute("CREATE TABLE place (hash BLOB, key BLOB, value BLOB, PRIMARY KEY (hash, key)) WITHOUT ROWID")
+        rows = self._scratch.rows(self._table)
+        needing = ((manifest.content_of(key, value), key, value) for key, value in rows)
+        sql.executemany("INSERT INTO place VALUES (?, ?, ?)", ((c[0], k, v) for c, k, v in needing if c is not None))
+
+    def _places(self, digest: bytes) -> list[tuple[bytes, bytes]]:
+        found: list[tuple[bytes, bytes]] = self._scratch.sql.execute(
+            "SELECT key, value FROM place WHERE hash = ?", (digest,)
+        ).fetchall()
+        return found
 
     def _make_folders(self) -> None:
         for key, _ in self._scratch.rows(self._table, manifest.FOLDER):
@@ -125,24 +141,28 @@ class Restoring:
         coming.done += len(piece.data)
         if coming.done == coming.total:
             self._coming = None
-            self._complete(coming.hash, coming.total, coming.sha256.digest(), None, coming.file)
+            _check(coming.hash, coming.sha256.digest())
+            self._complete(coming.hash, coming.total, self._places(coming.hash), None, coming.file)
 
-    def _complete(self, digest: bytes, size: int, found: bytes, data: bytes | None, spool: Path | None) -> None:
-        if found != digest:
-            raise DamagedError(f"content {digest.hex()}: it does not have this hash")
-        self._scratch.sql.execute("DELETE FROM wanted WHERE hash = ?", (digest,))
-        for (key,) in self._scratch.sql.execute("SELECT key FROM place WHERE hash = ?", (digest,)).fetchall():
-            row = manifest.read_file(bytes(key), self._scratch.get(self._table, bytes(key)) or b"")
-            if row.size != size:
-                raise DamagedError(f"{manifest.shown(row.path)}: it should have {row.size} bytes, it has {size}")
-            self._write(row, data, spool)
-        if self._scratch.get(self._table, manifest.KEPT + digest) is not None:
-            self._ledger.keep(ContentHash(digest.hex()), spool.read_bytes() if spool is not None else data or b"")
-        if digest in self._lines:
-            if spool is None:
-                self._waiting(digest).write_bytes(data or b"")
-            else:
-                shutil.copyfile(spool, self._waiting(digest))
+    def _complete(
+        self, digest: bytes, size: int, places: list[tuple[bytes, bytes]], data: bytes | None, spool: Path | None
+    ) -> None:
+        """Bring a content to where it belongs; it has its hash."""
+        for key, value in places:
+            needed = manifest.content_of(key, value)
+            if needed is None or needed[1] != size:
+                raise DamagedError(f"{manifest.shown(key[1:])}: what it holds has another size, {size} bytes")
+            match key[:1]:
+                case b"f":
+                    self._write(manifest.read_file(key, value), data, spool)
+                case b"k":
+                    whole = spool.read_bytes() if spool is not None else data or b""
+                    self._ledger.keep(ContentHash(digest.hex()), whole)
+                case _ if spool is None:
+                    self._waiting(digest).write_bytes(data or b"")
+                case _:
+                    shutil.copyfile(spool, self._waiting(digest))
+        self._scratch.sql.execute("DELETE FROM place WHERE hash = ?", (digest,))
 
     def _write(self, row: manifest.FileRow, data: bytes | None, spool: Path | None) -> None:
         descriptor = os.open(self._at(manifest.FILE + row.path), _NEW, 0o600)
@@ -158,12 +178,6 @@ class Restoring:
         finally:
             os.close(descriptor)
 
-    def _missing(self) -> str:
-        """What cannot be written for want of its content."""
-        query = "SELECT p.key FROM place p JOIN wanted w ON w.hash = p.hash ORDER BY p.key LIMIT 1"
-        found = self._scratch.sql.execute(query).fetchone()
-        return manifest.shown(found[0][1:]) if found else "the ledger"
-
 
 def look(scratch: Scratch, folder: Path) -> None:
     """Read what stands in a folder, every file of it, into the table ``BACK``, as a cut would note it."""
@@ -176,18 +190,18 @@ def look(scratch: Scratch, folder: Path) -> None:
 
 
 def _rows(root: int) -> Iterator[tuple[bytes, bytes]]:
-    for seen in everything(root):
-        if seen.kind == "folder":
-            yield manifest.folder_row(seen.path, seen.mode)
-        elif seen.kind == "file":
-            yield manifest.file_row(seen.path, seen.mode, seen.stamp, _hash(root, seen.path))
-        else:
-            yield manifest.LEFT + seen.path, seen.why.encode()
+    with Files(root) as files:
+        for seen in everything(root):
+            if seen.kind == "folder":
+                yield manifest.folder_row(seen.path, seen.mode)
+            elif seen.kind == "file":
+                yield manifest.file_row(seen.path, seen.mode, seen.stamp, _hash(files.open(seen.path)))
+            else:
+                yield manifest.LEFT + seen.path, seen.why.encode()
 
 
-def _hash(root: int, path: bytes) -> bytes:
+def _hash(descriptor: int) -> bytes:
     digest = hashlib.sha256()
-    descriptor = open_file(root, path)
     try:
         while block := os.read(descriptor, PIECE):
             digest.update(block)
@@ -245,6 +259,11 @@ def refuse_place(target: Path, *, apart_from: list[Path]) -> None:
         raise BackupError(f"{target} is no folder: restore into an empty or new one")
     if target.is_dir() and any(target.iterdir()):
         raise BackupError(f"{target} is not empty: restore into an empty or new folder")
+
+
+def _check(digest: bytes, found: bytes) -> None:
+    if found != digest:
+        raise DamagedError(f"content {digest.hex()}: it does not have this hash")
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -20,9 +20,9 @@ from . import drill, keeping, manifest
 from . import key as keys
 from . import places as placing
 from .body import Sealed, new_id
-from .branch import Branch, expect
+from .branch import PENDING, Branch, expect
 from .cut import NOW, Cut, Found, Progress, schema_is_same, take_ledger
-from .errors import BackupError, KeyFaultError
+from .errors import BackupError, DamagedError, KeyFaultError, RemoteError
 from .fetched import Holdings
 from .head import Head, Object, Rewrite, SetRow
 from .keeping import Policy, Rewriting
@@ -34,6 +34,11 @@ Stage = Callable[[str], AbstractContextManager[Progress]]
 """Opens a progress bar of this name."""
 _LAST: Final = "last"
 _KNOWN: Final = "known"
+_ANEW: Final = (
+    "If the next run says the same, make a new, empty repository and run `muninn backup init --remote URL` with it"
+)
+_PENDING: Final = 50
+"""Commits that were never proven, of which one may yet turn up in the remote."""
 SHRINK: Final = 0.8
 """Fewer files than this share of the last proven set stop a run."""
 
@@ -162,10 +167,25 @@ def _meet_remote(one: _Run) -> None:
     """See that the remote is where it was left, and what the last set holds."""
     found = one.branch.ask(one.state)
     if one.wish.replace_remote:
-        one.state = replace(one.state, expects=found, pending=None)
+        one.state = replace(one.state, expects=found, pending=())
     else:
         one.state = expect(one.state, found, one.branch, one.key, one.work)
-    one.branch.ready(one.state)
+    if not one.branch.is_whole(one.state):
+        one.state = one.branch.fetch_again(one.state)
+    try:
+        _read_last(one)
+    except (DamagedError, RemoteError):
+        one.state = one.branch.fetch_again(one.state)
+        try:
+            _read_last(one)
+        except BackupError as error:
+            raise BackupError(
+                f"the last set does not open, neither here nor in the remote: {error}. {_ANEW}"
+            ) from error
+
+
+def _read_last(one: _Run) -> None:
+    """What the last proven set holds."""
     one.scratch.hashes(_KNOWN)
     one.scratch.table(_LAST)
     one.held = one.branch.holdings(one.state, one.key)
@@ -229,11 +249,10 @@ def _header(one: _Run, copy: snapshot.Copy, found: Found, new: Contents) -> mani
     take_ledger(copy, one.scratch, _LAST, since, new, one.work)
     tip = copy.tip()
     checkpoint = snapshot.signed(copy.file, one.ledger_key)
-    number = 1 if last is None else last.number + 1
     base = None if last is None or _is_long(one) else last.id
     at = placing.now()
     return manifest.Header(
-        new_id(), number, at, base, found.files, found.bytes, tip.rows, tip.events, tip.head, checkpoint
+        new_id(), one.state.counter + 1, at, base, found.files, found.bytes, tip.rows, tip.events, tip.head, checkpoint
     )
 
 
@@ -289,7 +308,8 @@ def _proven(
     if keeping.is_due(head, one.wish.policy):
         dropped = keeping.leaving(head.sets, one.wish.policy)
         with one.timed("rewrite"):
-            held = Holdings(one.branch.git, _tip(one), one.key)
+            # Out of what was fetched: every object of that was opened just now.
+            held = Holdings(drill.fetched_before(one.work, one.places.environment), _tip(one), one.key)
             made = Rewriting(held, one.key, one.scratch, one.work).make(dropped, one.state.counter + 1, placing.now())
         _push_and_prove(one, copy, made.head, list(made.new), anew=True)
         one.branch.git.tidy()
@@ -316,20 +336,43 @@ def _proven(
 def _push_and_prove(one: _Run, copy: snapshot.Copy, head: Head, new: list[Sealed], *, anew: bool) -> None:
     """Commit, push, fetch back, restore and compare; only then is the commit what this machine stands on."""
     with one.timed("push"):
-        commit = one.branch.commit(one.state, head, new, one.work, one.key, anew=anew)
-        one.branch.git.point("refs/heads/pending", commit)
-        # Said before the push: if this process dies now, the next one knows whose commit that is.
-        one.state = replace(one.state, pending=commit, counter=head.counter)
-        placing.write_state(one.places, one.state)
-        seams.at("backup.push")
-        one.branch.git.push(one.state.remote, commit, one.state.branch, one.state.expects)
+        commit = _pushed(one, head, new, anew=anew)
     with one.timed("prove") as bar:
         base = one.branch.base_items(one.state)
         expected = drill.Expected(commit, head.counter, base, NOW, copy)
-        drill.prove(one.state, one.key, expected, one.scratch, one.work, one.places.environment, bar)
+        try:
+            drill.prove(one.state, one.key, expected, one.scratch, one.work, one.places.environment, bar)
+        except (DamagedError, RemoteError) as error:
+            raise type(error)(f"{error}. {_ANEW}") from error
     one.state = placing.settled(one.state, commit)
     one.branch.keep(one.state)
     placing.write_state(one.places, one.state)
+
+
+def _pushed(one: _Run, head: Head, new: list[Sealed], *, anew: bool) -> str:
+    """Commit and push. Gives the commit."""
+    commit = _committed(one, head, new, anew=anew)
+    seams.at("backup.push")
+    try:
+        one.branch.git.push(one.state.remote, commit, one.state.branch, one.state.expects)
+    except RemoteError:
+        found = one.branch.ask(one.state)
+        if found is None or found == one.state.expects or found not in one.state.pending:
+            raise
+        # What a run that died had sent arrived only now: go on from there.
+        one.state = replace(one.state, expects=found)
+        commit = _committed(one, head, new, anew=anew)
+        one.branch.git.push(one.state.remote, commit, one.state.branch, one.state.expects)
+    return commit
+
+
+def _committed(one: _Run, head: Head, new: list[Sealed], *, anew: bool) -> str:
+    commit = one.branch.commit(one.state, head, new, one.work, one.key, anew=anew)
+    one.branch.git.point(PENDING, commit)
+    # Said before the push: if this process dies now, the next one knows whose commit that is.
+    one.state = replace(one.state, pending=(*one.state.pending[-_PENDING:], commit), counter=head.counter)
+    placing.write_state(one.places, one.state)
+    return commit
 
 
 def _tip(one: _Run) -> str:

@@ -51,7 +51,9 @@ def set_up(places: Places, remote: str, given: bytes | None) -> SetUp:
         holdings = None if found is None else _look_at(state, found, git, key, work)
         if key is None:
             key = keys.new()
-        state = _known(replace(state, fingerprint=keys.known_by(key)), old, found, holdings)
+        state = _known(
+            replace(state, fingerprint=keys.known_by(key)), old, found, holdings, opens=_opens(git, old, key)
+        )
         made = None
         if not places.key.exists():
             keys.keep(places.key, key)
@@ -116,7 +118,17 @@ def _look_at(state: State, found: str, git: Git, key: bytes | None, work: Path) 
         raise BackupError(f"{hidden(state.remote)} holds a {prefix} that does not open: {error}") from error
 
 
-def _known(state: State, old: State | None, found: str | None, holdings: Holdings | None) -> State:
+def _opens(git: Git, old: State | None, key: bytes) -> bool:
+    """Whether every object of the last proven commit opens, as our own repository holds it."""
+    if old is None or old.tip is None or old.tip == old.base or not git.holds(old.tip):
+        return False
+    try:
+        return not Holdings(git, old.tip, key).damaged(lambda done, total: None, None)
+    except BackupError:
+        return False
+
+
+def _known(state: State, old: State | None, found: str | None, holdings: Holdings | None, *, opens: bool) -> State:
     """What this machine stands on from now on."""
     if holdings is not None:
         head = holdings.head
@@ -127,7 +139,7 @@ def _known(state: State, old: State | None, found: str | None, holdings: Holding
             )
         counter = max(head.counter, state.counter)
         return replace(state, base=head.base, tip=found, expects=found, counter=counter)
-    if old is not None and old.tip is not None and found is None:
-        # Another, empty remote: it gets the sets that are here.
-        return replace(state, tip=old.tip, expects=None)
+    if found is None:
+        # Another, empty remote: it gets the sets that are here, where they still open.
+        return replace(state, tip=None if old is None or not opens else old.tip, expects=None)
     return replace(state, base=found, expects=found, tip=found)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import apsw
+import zstandard
 
 from muninn.model.content import ContentHash
 from muninn.model.errors import LedgerUnavailableError
@@ -114,7 +115,7 @@ class Rebuilding:
         self._made.execute("BEGIN")
         self._made.execute(schema)
         self._made.execute(f"PRAGMA user_version = {int(version)}")
-        self._insert: dict[str, str] = {}
+        self._packer = zstandard.ZstdCompressor(level=1)
 
     def take(self, line: str) -> None:
         """Add the row of a line. Raises ValueError for a line of no known table."""
@@ -124,8 +125,9 @@ class Rebuilding:
         self._made.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", [*map(_stored, values)])
 
     def keep(self, digest: ContentHash, content: bytes) -> None:
-        """Keep bytes under their hash."""
-        blobs.keep(self._made, {digest: content})
+        """Keep bytes under their hash, which the caller has checked; each once."""
+        values = (bytes.fromhex(digest), len(content), self._packer.compress(content))
+        self._made.execute("INSERT INTO blobs (hash, size, packed) VALUES (?, ?, ?)", values)
 
     def close(self) -> None:
         """Make the file whole: it has a write-ahead log, as every ledger."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -12,6 +13,7 @@ from typing import Any
 import click
 
 import backup as packing
+from backup import schedule as scheduling
 from backup.key import parse
 from ledger import Ledger
 from muninn.cli.options import as_json, fail, places, show_json
@@ -160,8 +162,11 @@ def restore(settings: Settings, target: str, at: str | None, as_json: bool) -> N
     done = packing.restore(_places(settings), where, at, apart, _stages(as_json))
     if as_json:
         told = {"set": done.set, "at": done.at, "files": done.files}
-        show_json({"ok": True, **told, "vault": str(done.vault), "ledger": str(done.ledger)})
+        paths = {"vault": str(done.vault), "ledger": str(done.ledger)}
+        show_json({"ok": True, **told, **paths, "damaged": list(done.damaged)})
     else:
+        for fault in done.damaged:
+            click.echo(f"elsewhere in the remote, not needed by this set: {fault}", err=True)
         click.echo(f"ok {done.files} files, set {done.set} of {done.at}, in {where}")
 
 
@@ -179,6 +184,67 @@ def status(settings: Settings, as_json: bool) -> None:
         _say(found)
     if found["overdue"] or found.get("key_fault"):
         sys.exit(1)
+
+
+@backup.group()
+def schedule() -> None:
+    """Run the backup every night: a systemd user timer, or a launch agent on macOS."""
+
+
+@schedule.command("install")
+@click.option("--at", default="03:30", show_default=True, metavar="HH:MM", help="when, by this machine's clock")
+@as_json
+@places
+def install_timer(settings: Settings, at: str, as_json: bool) -> None:
+    """Set up the nightly run. What is missed while the machine sleeps is made up for."""
+    if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", at):
+        raise SettingsError(f"--at {at!r} is no time of day: expected HH:MM, as 03:30")
+    packing.read_state(_places(settings))
+    plan = _schedule(settings, at)
+    files = [str(file) for file in scheduling.install(plan)]
+    if as_json:
+        show_json({"installed": True, "name": plan.name, "files": files})
+    else:
+        click.echo(f"every night at {at}: {plan.name}\n" + "\n".join(files))
+
+
+@schedule.command("remove")
+@as_json
+@places
+def remove_timer(settings: Settings, as_json: bool) -> None:
+    """Take the nightly run away."""
+    was_there = scheduling.remove(_schedule(settings, "03:30"))
+    if as_json:
+        show_json({"removed": was_there})
+    else:
+        click.echo("removed" if was_there else "there was none")
+
+
+@schedule.command("status")
+@as_json
+@places
+def timer_status(settings: Settings, as_json: bool) -> None:
+    """Show whether the nightly run is set up. Exit status 1 where it is not."""
+    found = scheduling.state(_schedule(settings, "03:30"))
+    if as_json:
+        show_json(found)
+    else:
+        state = "active" if found["active"] else "installed, but not active" if found["installed"] else "not installed"
+        click.echo(f"{state}: {found['says']}" if found["says"] else state)
+    if not found["active"]:
+        sys.exit(1)
+
+
+def _schedule(settings: Settings, at: str) -> scheduling.Schedule:
+    if settings.places.vault is None:
+        raise SettingsError("no vault is named: give --vault DIR or MUNINN_VAULT")
+    script = Path(sys.argv[0]).absolute()
+    if script.name != "muninn":
+        script = Path(sys.executable).absolute().with_name("muninn")
+    own = settings.places
+    flags = ("--vault", str(own.vault), "--home", str(own.home), "--cache", str(own.cache))
+    command = (str(script), "backup", "run", *flags)
+    return scheduling.Schedule(own.home, command, at, sys.platform, os.environ)
 
 
 def _say(found: dict[str, Any]) -> None:

@@ -7,7 +7,8 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from types import TracebackType
+from typing import Final, Literal, Self
 
 from muninn.model import seams
 from muninn.model.listing import Stamp
@@ -40,19 +41,45 @@ def everything(root: int) -> Iterator[Seen]:
     yield from _inside(os.dup(root), b"")
 
 
-def open_file(root: int, path: bytes) -> int:
-    """A descriptor of a regular file, opened folder by folder and through no link. Raises OSError."""
-    seams.at("vault.read", os.fsdecode(path))
-    *folders, name = path.split(b"/")
-    descriptor = os.dup(root)
-    try:
-        for folder in folders:
-            inner = os.open(folder, _FOLDER, dir_fd=descriptor)
+class Files:
+    """Opens regular files below a root, folder by folder and through no link; the folder of the last one stays open."""
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._folder: tuple[bytes, int] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._leave()
+
+    def open(self, path: bytes) -> int:
+        """A descriptor of the file at a path. Raises OSError."""
+        seams.at("vault.read", os.fsdecode(path))
+        above, _, name = path.rpartition(b"/")
+        return os.open(name, _FILE, dir_fd=self._enter(above))
+
+    def _enter(self, path: bytes) -> int:
+        if self._folder is not None and self._folder[0] == path:
+            return self._folder[1]
+        self._leave()
+        descriptor = os.dup(self._root)
+        try:
+            for name in path.split(b"/") if path else ():
+                inner = os.open(name, _FOLDER, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = inner
+        except OSError:
             os.close(descriptor)
-            descriptor = inner
-        return os.open(name, _FILE, dir_fd=descriptor)
-    finally:
-        os.close(descriptor)
+            raise
+        self._folder = (path, descriptor)
+        return descriptor
+
+    def _leave(self) -> None:
+        if self._folder is not None:
+            os.close(self._folder[1])
+            self._folder = None
 
 
 def _inside(folder: int, path: bytes) -> Iterator[Seen]:
