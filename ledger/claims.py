@@ -8,7 +8,9 @@ transaction. There is no look-up table: the index ``rows_by_source`` reads the p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -41,11 +43,15 @@ _CLAIMS: Final = (
 _SUMMARIES: Final = (
     f"SELECT DISTINCT {_PATH} FROM rows WHERE {_BOUND} AND kind = 'summary' AND {_PATH} > ? ORDER BY 1 LIMIT ?"
 )
+_PATHS: Final = f"SELECT DISTINCT {_PATH} FROM rows INDEXED BY rows_by_source WHERE {_BOUND}"
+_SINCE: Final = f"SELECT seq, CASE WHEN {_BOUND} THEN {_PATH} END FROM rows WHERE seq > ?"
 _KINDS: Final = f"SELECT DISTINCT kind FROM rows WHERE {_BOUND} AND {_PATH} = ?"
 _ENDED: Final = (
     f"SELECT json_extract(body, '$.claim') FROM rows INDEXED BY rows_by_source WHERE {_BOUND} AND kind = 'retract'"
 )
 _NEWEST: Final = 1 << 62
+_KNOWN_S: Final = 1.0
+"""So long it is not looked whether another process has added rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,11 @@ class Claims:
 
     def __init__(self, file: File) -> None:
         self._file = file
+        self._learning = threading.Lock()
+        self._known: set[str] = set()
+        """Paths that any row of these kinds names. None ever leaves: rows are only added."""
+        self._known_until = 0.0
+        self._seq: int | None = None
 
     # --- adding ------------------------------------------------------------------------------------
 
@@ -146,6 +157,8 @@ class Claims:
                     writer.execute("INSERT INTO requests VALUES (?, ?, ?)", (client, request.id, seq))
                 added = Added(_id(kind, seq, _chain(writer, seq)))
                 seams.at("ledger.commit")
+            with self._learning:
+                self._known.add(body["path"])
         except LedgerInDoubtError:
             if added is None:
                 raise
@@ -207,10 +220,32 @@ class Claims:
         with self._file.reading() as reader:
             return [NotePath(row[0]) for row in reader.execute(_SUMMARIES, (after, limit))]
 
-    def kinds_at(self, path: NotePath) -> set[str]:
-        """Which kinds of rows name this path as a claim's source or as a summary; cheap, for every read asks it."""
+    def bound(self, paths: Iterable[NotePath]) -> dict[NotePath, set[str]]:
+        """Those of these paths that claims or summaries are about, each with the kinds of rows that name it.
+
+        Every read asks, so that the paths are remembered: those of rows that this process adds at once, those of
+        another's a second later.
+        """
+        if time.monotonic() > self._known_until:
+            self._learn()
+        known = [path for path in paths if path in self._known]
+        if not known:
+            return {}
         with self._file.reading() as reader:
-            return {row[0] for row in reader.execute(_KINDS, (path,))}
+            return {path: {row[0] for row in reader.execute(_KINDS, (path,))} for path in known}
+
+    def _learn(self) -> None:
+        """Take in the paths of rows that were added since the last time, by another process for one."""
+        with self._learning, self._file.reading() as reader:
+            if self._seq is None:
+                self._seq = reader.execute("SELECT coalesce(max(seq), 0) FROM rows").get
+                self._known.update(row[0] for row in reader.execute(_PATHS))
+            else:
+                for seq, path in reader.execute(_SINCE, (self._seq,)):
+                    self._seq = max(seq, self._seq)
+                    if path is not None:
+                        self._known.add(path)
+            self._known_until = time.monotonic() + _KNOWN_S
 
     def asked(self, client: str, request_id: str) -> Asked | None:
         """What a client asked for under this id, a plan included; refused plans are not kept."""

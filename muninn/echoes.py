@@ -57,11 +57,12 @@ def matching(door: Door, rights: Rights, query: str, cursor: str | None) -> Clai
 
 def _ranked(door: Door, question: Question, found: list[Claim]) -> list[Claim]:
     """Those with a word of the question: rare words weigh more, and of equals the newest comes first."""
-    lexicon = door.index.lexicon
-    terms = [
-        sentences.every_word(claim.statement) if question.common else sentences.words(claim.statement, lexicon)
-        for claim in found
-    ]
+    statements = (claim.statement for claim in found)
+    if question.common:
+        terms = [sentences.every_word(statement) for statement in statements]
+    else:
+        lexicon = door.index.lexicon
+        terms = [sentences.words(statement, lexicon.of_note(statement, 0)) for statement in statements]
     holders = [[number for number, own in enumerate(terms) if _holds(own, word)] for word in question.words]
     scores: dict[int, float] = {}
     for numbers in holders:
@@ -106,9 +107,7 @@ def _warned(door: Door, rights: Rights, ended: list[Claim], what: str) -> tuple[
 def _repeating(door: Door, rights: Rights, ended: list[Claim]) -> Iterator[NotePath]:
     """Notes with a sentence that is nearly a statement. The index finds candidates, their text decides."""
     until = time.monotonic() + _BUDGET_S
-    lexicon = door.index.lexicon
     for claim in ended:
-        said = sentences.words(claim.statement, lexicon)
         question = door.index.read(claim.statement)
         if not question.words:
             continue
@@ -116,15 +115,17 @@ def _repeating(door: Door, rights: Rights, ended: list[Claim]) -> Iterator[NoteP
         for path in (row.path for answer in answers for row in answer.rows[:_CANDIDATES]):
             if time.monotonic() > until:
                 return
-            if path != claim.source.path and _carries(door, path, said):
+            if path != claim.source.path and _carries(door, path, claim.statement):
                 yield path
 
 
-def _carries(door: Door, path: NotePath, said: frozenset[str]) -> bool:
+def _carries(door: Door, path: NotePath, statement: str) -> bool:
     with suppress(OSError):
         sight = door.vault.look_within(path, _MOST_BYTES)
         if isinstance(sight, File):
             note = notes.parse(path, sight.content, sight.hash)
-            told = (sentences.words(one.text, door.index.lexicon) for one in sentences.of(note))
+            tongue = door.index.lexicon.of_note(note.text or "", note.body_start)
+            said = sentences.words(statement, tongue)
+            told = (sentences.words(one.text, tongue) for one in sentences.of(note))
             return any(sentences.near(said, words) for words in told)
     return False

@@ -6,7 +6,7 @@ a few files for one that is a summary. What the bounds leave out is not warned o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, TypeVar
@@ -40,24 +40,28 @@ def warned(door: Door, rights: Rights, answer: _Answer, shown: Iterable[tuple[st
 
 def warnings(door: Door, rights: Rights, shown: Iterable[tuple[str, str]]) -> tuple[Warn, ...]:
     """What to know of these paths, each with the hash of the bytes that were shown of it."""
-    abstaining: list[str] = []
-    stale: list[str] = []
-    budget = Budget(door, most_checks=_MOST_CHECKS, most_bytes=_MOST_BYTES)
+    hashes = {NotePath(path): digest for path, digest in shown}
     with suppress(LedgerUnavailableError):
-        for path, digest in list(dict(shown).items())[:MOST_PATHS]:
-            kinds = door.ledger.claims.kinds_at(NotePath(path))
-            if "claim" in kinds and _has_abstaining(door, NotePath(path), digest):
-                abstaining.append(path)
-            if "summary" in kinds and not budget.exhausted and _is_stale(door, rights, NotePath(path), budget):
-                stale.append(path)
-    given = []
+        bound = door.ledger.claims.bound(list(hashes)[:MOST_PATHS])
+        if bound:
+            return tuple(_of_bound(door, rights, bound, hashes))
+    return ()
+
+
+def _of_bound(
+    door: Door, rights: Rights, bound: dict[NotePath, set[str]], hashes: dict[NotePath, str]
+) -> Iterator[Warn]:
+    claimed = [path for path, kinds in bound.items() if "claim" in kinds]
+    abstaining = [path for path in claimed if _has_abstaining(door, path, hashes[path])]
     if abstaining:
         message = "these notes changed since something was claimed of them; `claims` lists what abstains"
-        given.append(Warn("abstaining_claims", message, tuple(abstaining[:_NAMED])))
+        yield Warn("abstaining_claims", message, tuple(abstaining[:_NAMED]))
+    budget = Budget(door, most_checks=_MOST_CHECKS, most_bytes=_MOST_BYTES)
+    summaries = [path for path, kinds in bound.items() if "summary" in kinds]
+    stale = [path for path in summaries if not budget.exhausted and _is_stale(door, rights, path, budget)]
     if stale:
         message = "sources of these summaries changed since they were registered; `staleness` says which"
-        given.append(Warn("stale_summary", message, tuple(stale[:_NAMED])))
-    return tuple(given)
+        yield Warn("stale_summary", message, tuple(stale[:_NAMED]))
 
 
 def _has_abstaining(door: Door, path: NotePath, digest: str) -> bool:

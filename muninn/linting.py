@@ -127,8 +127,8 @@ class _Work:
         """Note a stale summary under each source beneath it that changed."""
         for reason in traced.changed:
             one = self._one(reason.path, reason.why, reason.expected or "", reason.found, budget.content(reason.path))
-            words = self._differences[(one.path, one.expected)].words
-            sentences = refreshing.about(self._note(summary), words, self._door.index.lexicon)
+            lines = self._differences[(one.path, one.expected)].lines
+            sentences = refreshing.about(self._note(summary), lines, self._door.index.lexicon)
             one.summaries.append(Leaning(summary, reason.path in sources, sentences))
 
     def bind(self, found: Iterator[Claim]) -> int:

@@ -17,7 +17,7 @@ from muninn.model.bound import BecauseRow, SentenceRow
 from muninn.model.content import ContentHash, NotePath
 from muninn.model.note import Note
 from muninn.model.rights import Rights
-from muninn.model.summary import Because, Registration
+from muninn.model.summary import MOST_BYTES, Because, Registration
 from muninn.tracing import Budget
 
 MOST_SENTENCES: Final = 10
@@ -33,10 +33,10 @@ _MOST_CLAIMS: Final = 100
 @dataclass(frozen=True, slots=True)
 class Difference:
     """What changed in a source. ``diff`` is None where there is nothing to compare: it is gone, or its former bytes
-    are not kept any more. ``words`` are the telling words of the changed lines, of all lines where it is gone."""
+    are not kept any more. ``lines`` are the changed lines as a text, all of its lines where it is gone."""
 
     diff: str | None
-    words: frozenset[str]
+    lines: str
 
 
 def difference(door: Door, reason: Because, content: bytes | None, most: int = diffs.MAX_BYTES) -> Difference:
@@ -44,17 +44,19 @@ def difference(door: Door, reason: Because, content: bytes | None, most: int = d
     expected = ContentHash.parse(reason.expected or "")
     before = None if expected is None else door.ledger.content(expected)
     if before is None:
-        return Difference(None, frozenset())
+        return Difference(None, "")
     if content is None:
-        return Difference(None, sentences.all_words(before.decode(errors="replace"), door.index.lexicon))
+        return Difference(None, before.decode(errors="replace"))
     diff = diffs.unified(before, content, reason.path, context=0, most=most)
-    lines = [line[1:] for line in diff.split("\n")[2:] if line[:1] in ("+", "-")]
-    return Difference(diff, sentences.all_words("\n".join(lines), door.index.lexicon))
+    lines = (line[1:] for line in diff.split("\n")[2:] if line[:1] in ("+", "-"))
+    return Difference(diff, "\n".join(lines))
 
 
-def about(note: Note, words: frozenset[str], lexicon: Lexicon) -> tuple[SentenceRow, ...]:
-    """The sentences of a note that share the most words with these, in the order they stand in it."""
-    shared = [(len(words & sentences.words(one.text, lexicon)), one) for one in sentences.of(note)]
+def about(note: Note, lines: str, lexicon: Lexicon) -> tuple[SentenceRow, ...]:
+    """The sentences of a note that share the most telling words with these lines, in the order they stand in it."""
+    tongue = lexicon.of_note(note.text or "", note.body_start)
+    words = sentences.words(lines, tongue, MOST_BYTES)
+    shared = [(len(words & sentences.words(one.text, tongue)), one) for one in sentences.of(note)]
     found = sorted((row for row in shared if row[0]), key=lambda row: -row[0])[:MOST_SENTENCES]
     in_order = sorted((one for _, one in found), key=lambda one: one.line)
     return tuple(SentenceRow(one.line, one.text[:_SHOWN]) for one in in_order)
@@ -83,7 +85,7 @@ class Look:
             return BecauseRow(reason.path, reason.why, reason.expected, reason.found, None, (), claims)
         content = self._budget.content(reason.path)
         found = difference(self.door, reason, content, min(_MOST_DIFF, self._left + 100))
-        rows = about(self._note(registration.summary.path), found.words, self.door.index.lexicon)
+        rows = about(self._note(registration.summary.path), found.lines, self.door.index.lexicon)
         self._left -= len((found.diff or "").encode()) + sum(len(row.text.encode()) for row in rows)
         return BecauseRow(reason.path, reason.why, reason.expected, reason.found, found.diff, rows, claims)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from index.words import Lexicon, fold, raw_words
+from index.words import Tongue, fold, raw_words
 from muninn.model.note import Note
 from muninn.model.page import blank_block
 
@@ -22,7 +22,7 @@ LONGEST: Final = 2_000
 """Characters of one sentence that are compared."""
 
 _BREAK: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|\||```|~~~)")
-_END: Final = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[」』”）]*")
+_END: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？]++[」』”）]*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +67,17 @@ def _cut(lines: list[str], first: int) -> Iterator[Sentence]:
         start = end
 
 
-def words(text: str, lexicon: Lexicon) -> frozenset[str]:
-    """The telling words of a text, folded and stemmed; function words are none."""
-    return frozenset(lexicon.column(text[:LONGEST]).split())
+def words(text: str, tongue: Tongue, most: int = LONGEST) -> frozenset[str]:
+    """The telling words of a text's first ``most`` characters, folded and stemmed; function words are none.
+
+    Texts that are compared are read in one language, whatever each would be taken for by itself.
+    """
+    return frozenset(tongue.column(text[:most]).split())
 
 
 def every_word(text: str) -> frozenset[str]:
     """The words of a text with its function words, folded and not stemmed."""
     return frozenset(map(fold, raw_words(text[:LONGEST])))
-
-
-def all_words(text: str, lexicon: Lexicon) -> frozenset[str]:
-    """The telling words of a text of any length."""
-    return frozenset(lexicon.column(text).split())
 
 
 def near(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -66,7 +66,7 @@ def attempt(room: Room, asked: SummaryDraft, who: Rights | None = None) -> Regis
     assert isinstance(dry, Refusal) == isinstance(answer, Refusal)
     if isinstance(dry, Refusal):
         assert dry == answer
-        assert room.door.ledger.claims.kinds_at(asked.path) == set()
+        assert room.door.ledger.claims.bound([asked.path]) == {}
     return answer
 
 

@@ -128,7 +128,11 @@ def _answers(book: Ledger, tables: list[list[Any]]) -> list[Any]:
         events = book.history(path, None, 10_000)
         found += [events, book.last(path), *(book.changes_of(event.id) for event in events)]
         claims = book.claims.of_path(path, limit=10_000)
-        found += [claims, list(book.claims.registrations(path)), sorted(book.claims.kinds_at(path))]
+        found += [
+            claims,
+            list(book.claims.registrations(path)),
+            {name: sorted(kinds) for name, kinds in book.claims.bound([path]).items()},
+        ]
         found += [(book.claims.at(claim.id), book.claims.retraction(claim)) for claim in claims]
     found += [book.revision(NotePath(row[2]), row[4].hex()) for row in changes if row[4] is not None]
     return found

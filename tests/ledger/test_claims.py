@@ -99,9 +99,21 @@ def test_what_names_a_path(book: Ledger) -> None:
     claim = made(book.claims)
     book.claims.retract("ada", claim, "wrong")
     book.claims.register("ada", SUMMARY, [SOURCE], {SOURCE.hash: A})
-    assert book.claims.kinds_at(SOURCE.path) == {"claim", "retract"}
-    assert book.claims.kinds_at(SUMMARY.path) == {"summary"}
-    assert book.claims.kinds_at(OTHER.path) == set()
+    found = book.claims.bound([SOURCE.path, OTHER.path, SUMMARY.path])
+    assert found == {SOURCE.path: {"claim", "retract"}, SUMMARY.path: {"summary"}}
+
+
+def test_what_another_process_adds_is_known_a_moment_later(
+    book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert book.claims.bound([SOURCE.path, OTHER.path]) == {}
+    made(book.claims)
+    assert set(book.claims.bound([SOURCE.path, OTHER.path])) == {SOURCE.path}
+    beside = Ledger(tmp_path / "ledger.db")
+    made(beside.claims, "elsewhere", OTHER, B)
+    beside.close()
+    monkeypatch.setattr("ledger.claims.time.monotonic", lambda: float("inf"))
+    assert set(book.claims.bound([SOURCE.path, OTHER.path])) == {SOURCE.path, OTHER.path}
 
 
 def test_a_request_is_found_again_whatever_was_asked_for(book: Ledger) -> None:
@@ -196,9 +208,10 @@ def test_looking_up_a_path_reads_no_other_rows(book: Ledger, tmp_path: Path) -> 
         for query, values in (
             (claims._OF_PATH, ("a", "claim")),
             (claims._KINDS, ("a",)),
+            (claims._SINCE, (5,)),
             (claims._SUMMARIES, ("", 5)),
             (claims._CLAIMS, (5, 5)),
         ):
             plan = " ".join(str(row[-1]) for row in other.execute(f"EXPLAIN QUERY PLAN {query}", values))
-            assert "rows_by_source" in plan or "rows_of_claim" in plan, plan
+            assert "rows_by_source" in plan or "rows_of_claim" in plan or "PRIMARY KEY" in plan, plan
             assert "SCAN" not in plan, plan
