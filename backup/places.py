@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final
 
 from .errors import BackupError
@@ -177,9 +178,11 @@ def locked(places: Places) -> Iterator[Path]:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         remove_tree(places.work)
-        places.work.mkdir(mode=0o700)
+        # A folder of its own: what a dead run had started may still be writing into the one it had.
+        work = places.work / f"run-{token_hex(4)}"
+        work.mkdir(mode=0o700, parents=True)
         try:
-            yield places.work
+            yield work
         finally:
             remove_tree(places.work)
     finally:

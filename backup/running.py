@@ -355,10 +355,10 @@ def _pushed(one: _Run, head: Head, new: list[Sealed], *, anew: bool) -> str:
     seams.at("backup.push")
     try:
         one.branch.git.push(one.state.remote, commit, one.state.branch, one.state.expects)
-    except RemoteError:
+    except RemoteError as error:
         found = one.branch.ask(one.state)
         if found is None or found == one.state.expects or found not in one.state.pending:
-            raise
+            raise RemoteError(f"{error}. Mend what it says. {_ANEW}") from error
         # What a run that died had sent arrived only now: go on from there.
         one.state = replace(one.state, expects=found)
         commit = _committed(one, head, new, anew=anew)

@@ -97,7 +97,7 @@ def state_of(repository, head, key, wanted):
 
 def main(repository, key_file, target, wanted=None):
     with open(key_file) as file:
-        key = base64.b32decode(file.read().replace("-", "").strip().upper())[:32]
+        key = base64.b32decode("".join(file.read().split()).replace("-", "").upper())[:32]
     head = json.loads(opened(repository, "head", key).read())
     header, state = state_of(repository, head, key, wanted or head["sets"][-1]["id"])
     folders = {name[1:] for name in state if name[:1] == b"d"}

@@ -54,6 +54,7 @@ MEANINGS: Final[Mapping[Code, str]] = {
 WARNINGS: Final[Mapping[str, str]] = {
     "abstaining_claims": "The note changed since something was claimed of it. `claims` lists what abstains.",
     "ambiguous_links": "Links of this note fit several files by name. The message says which were taken.",
+    "backup_overdue": "A backup was set up, and for over 36 hours none was proven. Tell the owner.",
     "broken_links": "Links of the text that was written lead to nothing this client can see.",
     "conflict_copy": "A sync tool made this note because two machines wrote at once. Its original may differ.",
     "degraded": "The index could not answer, so the files themselves were searched.",
