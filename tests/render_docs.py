@@ -61,8 +61,8 @@ WARNINGS: Final[Mapping[str, str]] = {
     "external_change": "The newest change of this note came around the door.",
     "ledger_unavailable": "The ledger is down: writes stop, reads go on.",
     "no_index_block": "The folder's page has not exactly one pair of markers and was left alone.",
-    "possible_duplicate": "Another note says nearly the same as the one that was created, or carries nearly the sentence "
-    "of a claim that was retracted or abstains from now on.",
+    "possible_duplicate": "Another note says nearly the same as the one that was created, or carries nearly the "
+    "sentence of a claim that was retracted or abstains from now on.",
     "search_first": "A note was created by a client that has not searched in the last 30 minutes.",
     "stale_summary": "Sources of this summary changed since it was registered. `staleness` says which.",
     "unparsed_frontmatter": "The note was given as it stands, but its frontmatter could not be understood.",

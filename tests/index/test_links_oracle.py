@@ -7,6 +7,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -95,7 +96,9 @@ def test_every_link_leads_where_the_oracle_says(real: Real) -> None:
 def test_pages_of_the_longest_lists_join_to_the_whole(real: Real) -> None:
     longest = max(real.texts, key=lambda path: sum(1 for _ in written.scan(real.texts[path])))
     whole = real.page(longest)
-    outgoing, broken, offset = [], [], 0
+    outgoing: list[Any] = []
+    broken: list[Any] = []
+    offset = 0
     while True:
         page = real.page(longest, offset, 7)
         assert page.totals == whole.totals

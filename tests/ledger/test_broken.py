@@ -185,7 +185,8 @@ def test_verify_beside_a_writer_gives_no_false_alarm(tmp_path: Path) -> None:
     file = tmp_path / "ledger.db"
     book = Ledger(file)
     fill(book, 5)
-    stop, rows = threading.Event(), []
+    stop = threading.Event()
+    rows: list[int] = []
 
     def writing() -> None:
         number = 0

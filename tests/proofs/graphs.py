@@ -253,9 +253,8 @@ def main() -> None:
                 room = furnish(Path(folder))
                 found, slowest = prove(room, shape(size, pick), pick, asked.rounds)
                 room.door.ledger.close()
-            print(
-                f"{shape.__name__:<9} {size:>6}  {asked.rounds} rounds, slowest {slowest * 1000:6.1f} ms, {len(found)} broken"
-            )
+            told = f"slowest {slowest * 1000:6.1f} ms, {len(found)} broken"
+            print(f"{shape.__name__:<9} {size:>6}  {asked.rounds} rounds, {told}")
             for one in found[:20]:
                 print(f"  BROKEN {one}")
             broken = broken or bool(found)
