@@ -16,10 +16,13 @@ from _frozen_importlib_external import spec_from_file_location
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` itself would cost a third of the start
+    from collections.abc import Callable
     from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _STACK = 512 * 1024
+_FULL = 0.85
+"""A heap that ever held this share of what it may was full."""
 _LEFT = bytearray()
 
 
@@ -50,15 +53,15 @@ def _send(line: str) -> None:
         rest = rest[os.write(0, rest) :]
 
 
-def _run(context: Any, gate: Any, order: str) -> None:
+def _run(context: Any, gate: Any, order: str, is_full: Callable[[], bool]) -> None:
     """Begin the script, and go on between its jobs and the gateway's answers until it has ended."""
     gate("begin", order)
-    full = False
+    lost = False
     while True:
-        full = _run_jobs_dry(context, gate) or full
+        lost = _run_jobs_dry(context, gate) or lost
         ended, calls = gate("ended"), gate("open")
-        if full and not ended and not calls:
-            # What the script waits for was lost when the memory ran out.
+        if not ended and not calls and (lost or is_full()):
+            # What the script waits for was lost when the memory ran out; the engine says so not always.
             raise MemoryError
         _send(gate("drain"))
         if ended or not calls:
@@ -69,15 +72,15 @@ def _run(context: Any, gate: Any, order: str) -> None:
 
 def _run_jobs_dry(context: Any, gate: Any) -> bool:
     """Run jobs until the script has ended or none is left. Gives whether one was lost for want of memory."""
-    full = False
+    lost = False
     while not gate("ended"):
         try:
             if not context.execute_pending_job():
                 break
         except Exception as error:
             # A job that threw, as queueMicrotask's may: it ends alone, the script goes on.
-            full = full or _is_full(error)
-    return full
+            lost = lost or _is_full(error)
+    return lost
 
 
 def _is_full(error: BaseException) -> bool:
@@ -100,10 +103,11 @@ def main() -> None:
     heap, memory, cpu_s = map(int, _receive().split())
     order = _receive()
     context.set_memory_limit(heap)
+    full = fence.peak() + heap * _FULL
     held = fence.raise_fence(cpu_s, memory)
     _send('["fenced",["' + '","'.join(held) + '"]]' if held else '["fenced",[]]')
     try:
-        _run(context, gate, order)
+        _run(context, gate, order, lambda: fence.peak() > full)
     except BaseException as error:
         _send('["spent","memory"]' if _is_full(error) else '["spent","stack"]')
     os._exit(0)

@@ -204,7 +204,8 @@ class _Run:
             case bridge.Failed():
                 return self._failed(said)
             case bridge.Stuck():
-                message = "the script waits for a promise that nothing will settle"
+                # The engine forgets a job that it has no memory for, so the two cannot always be told apart.
+                message = "the script waits for a promise that nothing will settle, or that the memory limit cut off"
                 return self._stopped(None, message)
             case bridge.Spent(what):
                 return self._stopped("memory" if what == "memory" else "stack", f"the {what} limit ran out")

@@ -16,7 +16,7 @@
   let limits = { __proto__: null, value: 0, logs: 0 };
   let outbox = [], waiting = [], settled = 0, asked = 0;
   let logs = [], logged = 0, dropped = 0;
-  let ended = "";
+  let ended = "", isOver = false;
 
   function add(list, item) {
     define(list, list.length, { __proto__: null, value: item, writable: true, enumerable: true, configurable: true });
@@ -148,9 +148,12 @@
       try {
         value = await script();
       } catch (error) {
+        /* Set before anything that takes memory: an end that cannot be told for want of it is known all the same. */
+        isOver = true;
         fail(error);
         return;
       }
+      isOver = true;
       try {
         finish(value);
       } catch (error) {
@@ -164,6 +167,7 @@
     const kept = join(["[", join(logs, ","), "],", text(dropped)]);
     logs = [];
     if (ended !== "") return join(["[", ended, ",", kept, "]"]);
+    if (isOver) return '["spent","memory"]';
     if (outbox.length === 0) return join(['["stuck",', kept, "]"]);
     const calls = join(outbox, ",");
     outbox = [];

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import Engine, Limits, NoEngineError, Returned, Stopped, process
+from sandbox import Engine, Limits, NoEngineError, Returned, Stopped, fence, process
 from sandbox.pool import Pool
 from sandbox.process import Child, EndedError, FloodError, TimeUpError
 from tests.sandbox.conftest import ask
@@ -109,6 +110,32 @@ def test_behind_the_fence_the_system_refuses_everything_else() -> None:
     command = [sys.executable, "-I", "-S", "-c", PROBE, here]
     said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20).stdout.split()
     assert said == ["limits", "seccomp", *["1"] * 8]
+
+
+def _verdict(program: bytes, audit: int, number: int) -> int:
+    """What the kernel would answer: the filter's steps, done here."""
+    steps = list(struct.iter_unpack("=HBBI", program))
+    at, held = 0, 0
+    while True:
+        code, if_true, if_false, value = steps[at]
+        at += 1
+        if code == fence._LOAD:
+            held = audit if value == 4 else number
+        elif code == fence._RETURN:
+            return int(value)
+        else:
+            at += if_true if (held == value if code == fence._EQUAL else held >= value) else if_false
+
+
+@pytest.mark.parametrize("machine", fence._AUDIT)
+def test_the_filter_lets_through_what_is_listed_on_each_machine(machine: str) -> None:
+    allowed, audit = fence._ALLOWED[machine], fence._AUDIT[machine]
+    program = fence._program(audit, allowed)
+    assert len(set(allowed)) == 23
+    for number in range(1024):
+        assert _verdict(program, audit, number) == (fence._ALLOW if number in allowed else fence._REFUSE), number
+        assert _verdict(program, audit, number | 0x40000000) == fence._REFUSE
+        assert _verdict(program, audit ^ 1, number) == fence._KILL
 
 
 @needs_proc

@@ -221,6 +221,13 @@ def test_a_limit_is_named(stopped: Stop, script: str, limit: str) -> None:
     assert "limit" in ended.message
 
 
+def test_memory_that_ran_out_without_a_word_is_said(stopped: Stop) -> None:
+    """A chain of promises takes all memory, and the engine forgets the job that it had no room for."""
+    for _ in range(4):
+        ended = stopped("const again = () => Promise.resolve().then(again); return await again()", timeout_s=20)
+        assert "memory limit" in ended.message, ended
+
+
 def test_a_script_may_go_on_after_a_budget_and_is_not_complete(run: Run) -> None:
     script = "let n = 0; try { for (;;) { await vault.read('n'); n++ } } catch (e) { return [n, e.code] }"
     ended = run(script)
