@@ -8,7 +8,7 @@ that a short question names come first.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,6 +18,7 @@ from muninn.model.sight import File
 
 from .asking import Candidate, Filters
 from .fields import LOG, Facts, read
+from .folding import fold
 from .passages import Finder, Snippet, Traces, snippet, trace
 from .question import Question
 from .settings import IndexSettings, Look
@@ -35,8 +36,9 @@ _NOTE_SHARE: Final = 0.6
 _LOG_FACTOR: Final = 0.5
 _COPY_FACTOR: Final = 0.5
 _SHORT_QUESTION: Final = 4
-_COMMON_IN_NAME: Final = 4
-"""Small words that a name may hold beside those of the question."""
+_LONGEST_NAME: Final = 8
+_ARTICLES: Final = re.compile("an?|the|der|die|das|eine?|l[eao]|les|une?|el|l[ao]s|il|gli|de|het|een")
+"""What a question may leave out of a name, or add to it."""
 _COPY_MARK = re.compile(r" ?\([^()]*conflicted copy[^()]*\)|\.sync-conflict-[^.]*", re.IGNORECASE)
 
 
@@ -122,17 +124,18 @@ def _note_score(row: Weighed, question: Question, lexicon: Lexicon) -> float:
 
 
 def _is_named(row: Weighed, question: Question, lexicon: Lexicon) -> bool:
-    """Whether the whole question is the note's title or file name."""
+    """Whether the whole question is the note's title or file name, word by word; articles stand for nothing.
+
+    Other small words count: ``Token library now`` is not what ``token library`` names.
+    """
     tongue = question.tongues[0] if question.tongues else lexicon.tongue()
-    asked = [term for word in question.words for term in word.main]
-    most = len(asked) + _COMMON_IN_NAME
-    for name in dict.fromkeys((row.facts.title, row.path.stem)):
-        raws = raw_words(name)
-        if len(raws) <= most:
-            forms = [tongue[raw] for raw in raws]
-            if [term for form in forms if not form.common for term in form.main.split()] == asked:
-                return True
-    return False
+
+    def terms(raws: Iterable[str]) -> list[str]:
+        return [term for raw in raws if not _ARTICLES.fullmatch(fold(raw)) for term in tongue[raw].main.split()]
+
+    asked = terms(question.typed)
+    names = map(raw_words, dict.fromkeys((row.facts.title, row.path.stem)))
+    return any(len(raws) <= _LONGEST_NAME and terms(raws) == asked for raws in names)
 
 
 def _mixed(row: Weighed, note: float, passage: float) -> float:
