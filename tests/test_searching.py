@@ -95,14 +95,14 @@ def test_no_words_means_no_hits_and_a_note(shared_room: Room, query: str) -> Non
 def test_a_title_with_more_words_than_the_question_is_not_named_by_it_but_articles_stand_for_nothing(
     tmp_path: Path,
 ) -> None:
-    room = Room(tmp_path, fillers=0)
+    room = Room(tmp_path, fillers=9)
     room.put("old.md", "---\ntitle: Token library choice\n---\nthe first token library for token checks, token token\n")
     room.put("new.md", "---\ntitle: Token library now\n---\nuse the second library for checks\n")
-    room.put("door.md", "---\ntitle: The doors of a house\n---\nbells\n")
-    room.put("house.md", "---\ntitle: Minutes\n---\ndoors of house, doors, door, of a house: house doors\n")
+    room.put("portal.md", "---\ntitle: The harbour doors\n---\nbells\n")
+    room.put("list.md", "---\ntitle: Harbour doors list\n---\nharbour doors: harbour door, doors of a harbour\n")
     room.sweep()
     assert room.hits("token library")[0] == "old.md"
-    assert room.hits("door of the house")[0] == "door.md"
+    assert room.hits("harbour doors")[0] == "portal.md"
     room.index.close()
 
 
