@@ -102,7 +102,9 @@ def test_a_title_with_more_words_than_the_question_is_not_named_by_it_but_articl
     room.put("list.md", "---\ntitle: Harbour doors list\n---\nharbour doors: harbour door, doors of a harbour\n")
     room.sweep()
     assert room.hits("token library")[0] == "old.md"
-    assert room.hits("harbour doors")[0] == "portal.md"
+    portal, listed = room.ask("harbour doors").hits[:2]
+    assert (portal.path, listed.path) == ("portal.md", "list.md")
+    assert portal.score > 1.2 * listed.score
     room.index.close()
 
 
