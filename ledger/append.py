@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from muninn.model.change import Change
+from muninn.model.change import Change, Request
 
 from . import chain
 from .records import basis_to
@@ -41,6 +41,12 @@ def append(
     for change in stored:
         writer.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)", (seq, *change))
     return seq, at
+
+
+def remember_request(writer: apsw.Connection, client: str | None, request: Request | None, seq: int) -> None:
+    """Let a row be found by the request id that its client gave it; nothing where there is none."""
+    if request is not None and client is not None:
+        writer.execute("INSERT INTO requests VALUES (?, ?, ?)", (client, request.id, seq))
 
 
 def now() -> str:

@@ -24,9 +24,9 @@ from muninn.model.errors import LedgerInDoubtError
 from muninn.model.summary import Registration
 
 from . import blobs
-from .append import append, counters
-from .file import File, LedgerDamagedError
-from .records import read_body
+from .append import append, counters, remember_request
+from .file import File
+from .records import chained_at, read_body, request_body, row_id
 
 Kind = Literal["claim", "retract", "summary"]
 
@@ -147,15 +147,14 @@ class Claims:
         contents: Mapping[ContentHash, bytes],
         request: Request | None,
     ) -> Added:
-        bound = None if request is None else {"id": request.id, "digest": request.digest}
         added: Added | None = None
         try:
             with self._file.transaction("keep the claim" if kind != "summary" else "keep the registration") as writer:
                 blobs.keep(writer, contents)
-                seq, _ = append(writer, kind, client, {**body, "request": bound}, (), counters(writer))
-                if request is not None and client is not None:
-                    writer.execute("INSERT INTO requests VALUES (?, ?, ?)", (client, request.id, seq))
-                added = Added(_id(kind, seq, _chain(writer, seq)))
+                row = {**body, "request": request_body(request)}
+                seq, _ = append(writer, kind, client, row, (), counters(writer))
+                remember_request(writer, client, request, seq)
+                added = Added(_id(kind, seq, chained_at(writer, seq)))
                 seams.at("ledger.commit")
             with self._learning:
                 self._known.add(body["path"])
@@ -298,13 +297,4 @@ def _asked(seq: int, kind: str, body: dict[str, Any], chained: bytes) -> Asked:
 
 
 def _id(kind: Kind, seq: int, chained: bytes) -> str:
-    """The name of a row, bound to its place in the chain."""
-    return f"{_PREFIXES[kind]}-{seq}-{chained.hex()[:12]}"
-
-
-def _chain(reader: apsw.Connection, seq: int) -> bytes:
-    row = reader.execute("SELECT chain FROM rows WHERE seq = ?", (seq,)).fetchone()
-    if row is None:
-        raise LedgerDamagedError(f"the ledger is damaged: row {seq} is gone")
-    found: bytes = row[0]
-    return found
+    return row_id(_PREFIXES[kind], seq, chained)

@@ -12,7 +12,7 @@ from muninn.model.change import Change
 from muninn.model.content import ContentHash, NotePath
 
 from . import blobs
-from .append import append, counters
+from .append import append, counters, remember_request
 from .file import LedgerDamagedError
 from .records import Entry, PlanState, Terms, basis_from, body_of, event_id, read_body, terms_from
 
@@ -48,8 +48,7 @@ def keep(writer: apsw.Connection, opening: Opening) -> Entry:
     events, opened = counters(writer)
     seq, at = append(writer, "plan", terms.client, body_of(terms), changes, (events, opened + 1))
     writer.execute("INSERT INTO pendings VALUES (?, ?)", (terms.pending_id, seq))
-    if terms.request is not None and terms.client is not None:
-        writer.execute("INSERT INTO requests VALUES (?, ?, ?)", (terms.client, terms.request.id, seq))
+    remember_request(writer, terms.client, terms.request, seq)
     return Entry(seq, at, terms, tuple(changes), "pending", (), None, False)
 
 

@@ -86,7 +86,7 @@ def basis_to(basis: Basis) -> bytes | None:
 
 def body_of(terms: Terms) -> dict[str, Any]:
     """The terms as a row's body; the client is a column of its own."""
-    body: dict[str, Any] = {
+    return {
         "kind": terms.kind.value,
         "path": terms.path,
         "before": str(terms.before),
@@ -95,11 +95,13 @@ def body_of(terms: Terms) -> dict[str, Any]:
         "contract": terms.contract_version,
         "reason": terms.reason,
         "note": terms.note,
-        "request": None,
+        "request": request_body(terms.request),
     }
-    if terms.request is not None:
-        body["request"] = {"id": terms.request.id, "digest": terms.request.digest}
-    return body
+
+
+def request_body(request: Request | None) -> dict[str, str] | None:
+    """A request id as it stands in a row's body."""
+    return None if request is None else {"id": request.id, "digest": request.digest}
 
 
 def terms_from(body: Mapping[str, Any], client: str | None) -> Terms:
@@ -131,11 +133,22 @@ def read_body(text: str) -> dict[str, Any]:
 
 
 def event_id(connection: apsw.Connection, seq: int) -> str:
-    """The name of the event in this row, bound to its place in the chain."""
+    """The name of the event in this row."""
+    return row_id("ev", seq, chained_at(connection, seq))
+
+
+def row_id(prefix: str, seq: int, chained: bytes) -> str:
+    """A name for what a row holds, bound to the row's place in the chain."""
+    return f"{prefix}-{seq}-{chained.hex()[:12]}"
+
+
+def chained_at(connection: apsw.Connection, seq: int) -> bytes:
+    """The chain's value at this row. Raises LedgerDamagedError where there is no such row."""
     row = connection.execute("SELECT chain FROM rows WHERE seq = ?", (seq,)).fetchone()
     if row is None:
         raise LedgerDamagedError(f"the ledger is damaged: row {seq} is gone")
-    return f"ev-{seq}-{row[0].hex()[:12]}"
+    found: bytes = row[0]
+    return found
 
 
 def _basis(text: str) -> Basis:
