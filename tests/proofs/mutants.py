@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from .mutant_list import MUTANTS, Mutant
+from .mutants_backup import BACKUP
 
 ROOT: Final = Path(__file__).parents[2]
-_COPIED: Final = ("muninn", "ledger", "index", "eval", "tests")
+_COPIED: Final = ("muninn", "ledger", "index", "sandbox", "backup", "eval", "tests", "docs")
 
 
 def main() -> None:
@@ -30,7 +31,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="proof-mutants-") as folder:
         tree = Path(folder)
         copy(tree)
-        for mutant in (mutant for mutant in MUTANTS if asked.only in mutant.name):
+        for mutant in (mutant for mutant in (*MUTANTS, *BACKUP) if asked.only in mutant.name):
             began = time.monotonic()
             verdict = tried(tree, mutant)
             survived += verdict != "killed"
