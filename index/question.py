@@ -163,7 +163,9 @@ def plan(question: Question, connection: apsw.Connection, notes: int) -> Plan:
     chosen, too_common = _choose(costs, max(notes // 10, _LEAST_BUDGET))
     parts = [_quoted(name) for name in question.names if name in counts]
     for number in chosen:
-        parts += _expressions(words[number], more.get(number, ()), counts)
+        whole = _known(words[number], 0, counts) if too_common else None
+        # A list that names nearly every note is gone through once, not once more for the beginning of the word.
+        parts += [_quoted(whole)] if whole else _expressions(words[number], more.get(number, ()), counts)
     parts += _pairs(words, chosen, counts)
     expression = " OR ".join(parts) or None
     if too_common and expression is not None:

@@ -11,7 +11,7 @@ from muninn.door import Door
 from muninn.model.content import NotePath
 
 from . import asking, bare
-from .gates import Row, Skipped, row
+from .gates import LARGE, Row, Skipped, row
 from .place import Place
 from .timing import Effort, in_turn
 
@@ -46,7 +46,7 @@ def _build(place: Place, door: Door, last: bare.Table, effort: Effort) -> Row:
         table.fill(place.root, place.notes)
         table.connection.close()
 
-    pair = in_turn(build, insert, effort.rounds)
+    pair = in_turn(build, insert, effort.rounds if len(place.notes) < LARGE else 1)
     last.fill(place.root, place.notes)
     return row("P4", *pair.medians())
 

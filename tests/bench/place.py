@@ -115,5 +115,7 @@ def nasty(common: list[str]) -> dict[str, str]:
         "12 ubiquitous words": " ".join(common[:12]),
         "one ubiquitous word": common[0] if common else "the",
         "2,000 words": " ".join(common[number % max(1, len(common))] for number in range(2_000)),
+        "40 words": " ".join(common[:40]),
+        "one letter": "x",
         "typing errors": " ".join(word[:-1] + "qx" for word in common[:12]),
     }
