@@ -7,7 +7,7 @@ are the same: no note of that name.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from index import Filters, Index, Look
@@ -23,8 +23,13 @@ from muninn.model.rights import Rights
 from muninn.model.sight import File
 
 _MARKED: Final = re.compile(r"\[\[([^\[\]\n]{1,500})\]\]")
-_PATH: Final = re.compile(r"[^\s\"'`<>()\[\]]+\.md(?!\w)", re.IGNORECASE)
+_RUN: Final = re.compile(r"[^\s\"'`<>()\[\]]+")
+_ENDING: Final = re.compile(r"(?<!^)\.md(?!\w)", re.IGNORECASE)
 _MOST_NAMED: Final = 5
+_LONGEST_NAME: Final = 1_000
+_SHOWN: Final = 100
+_SHOWN_NAME: Final = 200
+"""Characters of a filter and of a name that are told back."""
 _MOST_RANKED: Final = 1_000
 _SEARCHED_CHARS: Final = 65_536
 _MENDED_IN: Final = 5
@@ -39,8 +44,16 @@ def split(query: str) -> tuple[str, tuple[str, ...]]:
     """
     marked = [name.partition("|")[0].partition("#")[0].strip() for name in _MARKED.findall(query)]
     bare = _MARKED.sub(" ", query)
-    names = tuple(dict.fromkeys(name for name in (*marked, *_PATH.findall(bare)) if name))[:_MOST_NAMED]
-    return (bare if bare.strip() else query), names
+    wanted = (name for name in (*marked, *_paths(bare)) if 0 < len(name) <= _LONGEST_NAME)
+    return (bare if bare.strip() else query), tuple(dict.fromkeys(wanted))[:_MOST_NAMED]
+
+
+def _paths(text: str) -> Iterator[str]:
+    """What looks like a note's path. One expression for all would try every place of a long run up to its end."""
+    for run in _RUN.findall(text):
+        ends = [found.end() for found in _ENDING.finditer(run)]
+        if ends:
+            yield run[: ends[-1]]
 
 
 def hit(row: Weighed, question: Question, cosine: float | None) -> dict[str, Any]:
@@ -89,7 +102,8 @@ def barred(path: str, facts: Facts, filters: Filters) -> list[str]:
     without = Filters(type=filters.type, status=filters.status, tags=filters.tags, with_retired=True)
     if not without.fit(path, facts):
         asked = {"type": filters.type, "status": filters.status, "tags": ", ".join(filters.tags)}
-        why.append("it is not of the " + " and ".join(f"{key} {value}" for key, value in asked.items() if value))
+        told = " and ".join(f"{key} {value[:_SHOWN]}" for key, value in asked.items() if value)
+        why.append(f"it is not of the {told}")
     if filters.since is not None and facts.day < filters.since:
         why.append(f"its day {facts.day} is before {filters.since}")
     if filters.until is not None and facts.day > filters.until:
@@ -109,10 +123,11 @@ def absent(
     """For each note that a query asks about, where it stands in the answer and, if it is not there, why."""
     told: list[dict[str, Any]] = []
     ranks: list[str] | None = None
-    for name in names:
+    for asked in names:
+        name = asked[:_SHOWN_NAME]
         try:
             with index.names(private=rights.sees_private) as known:
-                reached = resolve(known, name, "wikilink", "", rights.sees)
+                reached = resolve(known, asked, "wikilink", "", rights.sees)
         except IndexBrokenError:
             told.append({"name": name, "path": None, "why": "the index cannot say just now"})
             continue

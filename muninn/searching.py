@@ -30,6 +30,9 @@ from muninn.model.refusal import Code, Refusal, Warn
 from muninn.model.rights import Rights
 
 MOST_HITS: Final = 100
+MOST_CHARACTERS: Final = 16_384
+"""Of a query: more than 64 words have, and no more than can be read at once."""
+_MOST_TAGS: Final = 64
 _MOST_BYTES: Final = 17_500
 """Of the 32 KiB of an answer: it goes over the wire twice, as an object and as its text for older clients."""
 _LEAST_SNIPPET: Final = 60
@@ -69,7 +72,8 @@ def search(
     filters = _filters(index, asked)
     if isinstance(filters, Refusal):
         return filters
-    words, names = explaining.split(asked.query) if asked.explain else (asked.query, ())
+    query = asked.query[:MOST_CHARACTERS]
+    words, names = explaining.split(query) if asked.explain else (query, ())
     question = index.read(words)
     if not question.words:
         note = "the query holds no word to look for"
@@ -97,6 +101,9 @@ def _filters(index: Index, asked: Asked) -> Filters | Refusal:
     for name, day in (("since", asked.since), ("until", asked.until)):
         if day is not None and not _is_day(day):
             return _refuse(f"{name}: expected a date as YYYY-MM-DD, found {day[:40]!r}")
+    tags = tuple(dict.fromkeys(tag.lstrip("#") for tag in asked.tags))
+    if len(tags) > _MOST_TAGS:
+        return _refuse(f"tags: expected at most {_MOST_TAGS}, found {len(tags)}")
     folder = ""
     if asked.folder is not None and asked.folder.strip("/"):
         parsed = NotePath.parse(asked.folder.removesuffix("/"))
@@ -107,7 +114,7 @@ def _filters(index: Index, asked: Asked) -> Filters | Refusal:
         folder=folder,
         type=asked.type or None,
         status=asked.status or None,
-        tags=tuple(tag.lstrip("#") for tag in asked.tags),
+        tags=tags,
         since=asked.since,
         until=asked.until,
         with_retired=is_retired(asked.status, index.settings),
@@ -329,6 +336,8 @@ def _note(
     asking: _Asking, pool: _Pool, sure: Confidence, missing: list[str], mended: dict[str, tuple[str, ...]]
 ) -> str | None:
     notes = list(pool.notes)
+    if len(asking.asked.query) > MOST_CHARACTERS:
+        notes.append(f"only the first {MOST_CHARACTERS:,} characters were read")
     if asking.question.cut:
         notes.append(f"only the first {MOST_WORDS} words were used")
     if pool.retired:

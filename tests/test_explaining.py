@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import doctest
+import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -170,3 +172,22 @@ def test_a_broken_index_says_that_it_cannot_say(tmp_path: Path) -> None:
     assert found.explain is not None
     assert found.explain["named"] == [{"name": "b", "path": None, "why": "the index cannot say just now"}]
     room.index.close()
+
+
+def test_names_are_found_in_linear_time() -> None:
+    began = time.process_time()
+    words, names = explaining.split("a" * 30_000 + " ops/" + "b" * 30_000 + ".mdx x.md.md, y.md")
+    assert time.process_time() - began < 1  # nine seconds, where each place is tried to the end of its run
+    assert len(words) > 60_000
+    assert names == ("x.md.md", "y.md")
+
+
+def test_a_name_that_no_note_can_bear_is_none() -> None:
+    assert explaining.split("a" * 1001 + ".md")[1] == ()
+
+
+@pytest.mark.parametrize("filters", [{"type": "t" * 50_000}, {"status": "t" * 50_000}, {"tags": ("t" * 50_000,)}])
+def test_long_filters_are_not_told_back_whole(room: Room, filters: dict[str, Any]) -> None:
+    found = room.ask(Asked("surge threshold", explain=True, **filters))
+    assert "is left out: it is not of the" in (found.query_note or "")
+    assert len(json.dumps(found.query_note)) < 2_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -359,3 +360,20 @@ def test_title_in_other_languages(tmp_path: Path) -> None:
     room.sweep()
     assert room.hits("canción corazon", CLIENT) == ["a.md"]
     room.index.close()
+
+
+def test_more_tags_than_the_index_can_be_asked_for_are_refused(shared_room: Room) -> None:
+    asked = Asked("canary", tags=tuple(f"t{number}" for number in range(2_000)))
+    refusal = shared_room.refuse(asked)
+    assert isinstance(refusal, Refusal)
+    assert refusal.code is Code.INVALID_ARGUMENTS
+    assert "tags" in refusal.message
+    assert not shared_room.ask(Asked("canary", tags=("ops",) * 2_000)).degraded
+
+
+def test_of_a_very_long_query_the_beginning_counts(shared_room: Room) -> None:
+    began = time.process_time()
+    found = shared_room.ask("canary " + "a_" * 400_000 + " panic")
+    assert time.process_time() - began < 1
+    assert [hit.path for hit in found.hits] == ["ops/canary.md"]
+    assert "only the first 16,384 characters were read" in (found.query_note or "")
