@@ -19,17 +19,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
-
-import apsw
+from typing import Any, Final
 
 from muninn.model.content import ContentHash
 
-from .plans import changes_at
-from .records import read_body
-
-if TYPE_CHECKING:
-    from .store import Ledger
+from .store import Ledger
 
 _BATCH: Final = 500
 
@@ -46,22 +40,6 @@ def lines(ledger: Ledger, *, contents: bool = False) -> Iterator[dict[str, Any]]
                     given.add(digest)
                     yield from _content(ledger, digest)
         seen = found[-1]["seq"]
-
-
-def rows(reader: apsw.Connection, since: int, limit: int) -> list[dict[str, Any]]:
-    """Rows after ``since``, oldest first, each with its changes, as JSON values."""
-    query = "SELECT seq, kind, at, client, events, open, body, chain FROM rows WHERE seq > ? ORDER BY seq LIMIT ?"
-    return [_row(reader, row) for row in reader.execute(query, (since, limit)).fetchall()]
-
-
-def _row(reader: apsw.Connection, row: Any) -> dict[str, Any]:
-    seq, kind, at, client, events, opened, body, digest = row
-    changes = [
-        {"path": c.path, "before": str(c.before), "after": str(c.after), "mode": c.mode}
-        for c in changes_at(reader, seq)
-    ]
-    shown = {"seq": seq, "kind": kind, "at": at, "client": client, "events": events, "open": opened}
-    return shown | {"body": read_body(body), "changes": changes, "chain": digest.hex()}
 
 
 def _named(row: dict[str, Any]) -> Iterator[str]:

@@ -181,3 +181,19 @@ def _event(reader: apsw.Connection, path: NotePath, row: tuple[Any, ...]) -> Eve
         found.get("note") if n == 0 else None,
         end_seq or seq,
     )
+
+
+def rows(reader: apsw.Connection, since: int, limit: int) -> list[dict[str, Any]]:
+    """Rows after ``since``, oldest first, each with its changes, as JSON values."""
+    query = "SELECT seq, kind, at, client, events, open, body, chain FROM rows WHERE seq > ? ORDER BY seq LIMIT ?"
+    return [_row(reader, row) for row in reader.execute(query, (since, limit)).fetchall()]
+
+
+def _row(reader: apsw.Connection, row: Any) -> dict[str, Any]:
+    seq, kind, at, client, events, opened, body, digest = row
+    changes = [
+        {"path": c.path, "before": str(c.before), "after": str(c.after), "mode": c.mode}
+        for c in changes_at(reader, seq)
+    ]
+    shown = {"seq": seq, "kind": kind, "at": at, "client": client, "events": events, "open": opened}
+    return shown | {"body": read_body(body), "changes": changes, "chain": digest.hex()}

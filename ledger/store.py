@@ -1,6 +1,6 @@
 """The face of the ledger: one value to open a file with, to keep plans in it, and to ask it what happened.
 
-Each method that writes is one transaction. What ``open_entry`` returns is durable. Nothing of the chain's head is
+Each method that writes is one transaction. What ``open_together`` returns is durable. Nothing of the chain's head is
 remembered between calls, so that commands may write beside a running gateway.
 """
 
@@ -16,14 +16,14 @@ from muninn.model import seams
 from muninn.model.change import Change, Kind
 from muninn.model.content import Basis, ContentHash, NotePath
 
-from . import blobs, chain, export, glance, history, plans, purge
+from . import blobs, chain, glance, history, plans, purge
 from .append import append, counters
 from .claims import Claims
 from .file import File
 from .migrations import MIGRATIONS, VERSION, Migration
-from .plans import Ended, Ending, Opening
+from .plans import Ending, Opening
 from .purge import Purged
-from .records import Entry, Event, Terms, Tip, event_id, read_body
+from .records import Entry, Event, Tip, event_id, read_body
 
 _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
@@ -96,28 +96,12 @@ class Ledger:
 
     # --- a plan -----------------------------------------------------------------------------------
 
-    def open_entry(self, terms: Terms, changes: Sequence[Change], contents: Mapping[ContentHash, bytes]) -> Entry:
-        """Keep one plan: ``open_together`` for a write that is alone."""
-        return self.open_together([Opening(terms, changes, contents)])[0]
-
     def open_together(self, openings: Sequence[Opening]) -> list[Entry]:
         """Keep plans and all bytes they need, durably and all or none, before the first file is touched."""
         with self._file.transaction("keep the plan") as writer:
             entries = [plans.keep(writer, opening) for opening in openings]
             seams.at("ledger.commit")
         return entries
-
-    def settle(
-        self,
-        entry: Entry,
-        state: Ended,
-        landed: Sequence[NotePath],
-        *,
-        at_start: bool = False,
-        found: Mapping[ContentHash, bytes] | None = None,
-    ) -> str | None:
-        """End one plan: ``settle_together`` for a write that is alone."""
-        return self.settle_together([Ending(entry, state, landed, at_start, found or {})])[0]
 
     def settle_together(self, endings: Sequence[Ending]) -> list[str | None]:
         """End plans with a row each, all or none. Gives the events' ids in this order, None where nothing landed."""
@@ -201,7 +185,7 @@ class Ledger:
 
     def rows(self, since: int, limit: int) -> list[dict[str, Any]]:
         """Rows after ``since``, oldest first, each with its changes, as JSON values: what an export is made of."""
-        return self._ask(export.rows, since, limit)
+        return self._ask(history.rows, since, limit)
 
     def keeps(self, digest: ContentHash) -> bool:
         """Whether the bytes with this hash are kept."""

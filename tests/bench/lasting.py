@@ -17,6 +17,7 @@ from muninn.door import Door
 from muninn.model.change import Change, Kind
 from muninn.model.content import ContentHash, NotePath
 from muninn.model.rights import Rights
+from tests.ledger.alone import open_entry, settle
 
 from . import laying
 from .gates import Row, row
@@ -108,8 +109,8 @@ def _append(book: Ledger, number: int) -> None:
     was, becomes = ContentHash.of(before), ContentHash.of(after)
     terms = Terms("bench", Kind.OVERWRITE, name, was, becomes, _id(), "1")
     changes = [Change(name, was, becomes, 0o644)]
-    entry = book.open_entry(terms, changes, {was: before, becomes: after})
-    book.settle(entry, "committed", [name])
+    entry = open_entry(book, terms, changes, {was: before, becomes: after})
+    settle(book, entry, "committed", [name])
 
 
 def _id() -> str:

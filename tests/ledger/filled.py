@@ -14,6 +14,7 @@ from muninn.model.change import Change, Kind, Request
 from muninn.model.claim import Lines
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath, Revision
 from muninn.model.errors import LedgerUnavailableError
+from tests.ledger.alone import open_entry, settle
 
 VAULT: Final = "0" * 32
 _TABLES: Final = {
@@ -74,12 +75,12 @@ def _write(book: Ledger, number: int, change: Change, contents: dict[ContentHash
     request = Request(f"request-{number}", "digest") if number % 2 else None
     client = ("ada", "ben")[number % 2]
     terms = Terms(client, kind, change.path, change.before, change.after, f"pn-{number}", "1", "why", None, request)
-    entry = book.open_entry(terms, [change], contents)
+    entry = open_entry(book, terms, [change], contents)
     if number % 17 == 5:
-        book.settle(entry, "refused", ())
+        settle(book, entry, "refused", ())
         again = Terms(client, kind, change.path, change.before, change.after, f"pn-{number}-again", "1")
-        entry = book.open_entry(again, [change], contents)
-    book.settle(entry, "committed", [change.path], at_start=number % 19 == 3)
+        entry = open_entry(book, again, [change], contents)
+    settle(book, entry, "committed", [change.path], at_start=number % 19 == 3)
 
 
 def make(folder: Path, events: int) -> Path:
@@ -89,7 +90,7 @@ def make(folder: Path, events: int) -> Path:
     path, content = NotePath("open.md"), b"an open plan\n"
     digest = ContentHash.of(content)
     terms = Terms("ada", Kind.CREATE, path, MISSING, digest, "pn-open", "1")
-    book.open_entry(terms, [Change(path, MISSING, digest, 0o600)], {digest: content})
+    open_entry(book, terms, [Change(path, MISSING, digest, 0o600)], {digest: content})
     book.close()
     with closing(apsw.Connection(str(folder / "ledger.db"))) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

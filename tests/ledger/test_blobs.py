@@ -19,6 +19,7 @@ from muninn.model.change import Change, Kind
 from muninn.model.content import MISSING, ContentHash
 from muninn.model.errors import LedgerUnavailableError
 from tests.conftest import path
+from tests.ledger.alone import open_entry, settle
 
 NOTE = path("a.md")
 DICTIONARY = b"\x37\xa4\x30\xec"
@@ -48,7 +49,7 @@ def write(book: Ledger, before: bytes | None, after: bytes | None) -> None:
     number = book.tip().rows
     terms = Terms("ada", Kind.OVERWRITE, NOTE, was, becomes, f"pn-{number}", "1")
     contents = {h(side): side for side in (before, after) if side is not None}
-    book.settle(book.open_entry(terms, [Change(NOTE, was, becomes)], contents), "committed", [NOTE])
+    settle(book, open_entry(book, terms, [Change(NOTE, was, becomes)], contents), "committed", [NOTE])
 
 
 def revisions(book: Ledger, *contents: bytes) -> None:

@@ -16,6 +16,7 @@ from muninn.model.change import Change, Kind
 from muninn.model.content import MISSING, ContentHash
 from muninn.model.errors import LedgerUnavailableError
 from tests.conftest import path
+from tests.ledger.alone import open_entry, settle
 from tests.ledger.filled import fill, make, text_of
 
 NEW = b"new\n"
@@ -37,7 +38,7 @@ def change_outside(file: Path, statement: str) -> None:
 def write(book: Ledger) -> None:
     name, digest = path("new.md"), ContentHash.of(NEW)
     terms = Terms("ada", Kind.CREATE, name, MISSING, digest, "pn-new", "1")
-    book.open_entry(terms, [Change(name, MISSING, digest)], {digest: NEW})
+    open_entry(book, terms, [Change(name, MISSING, digest)], {digest: NEW})
 
 
 def every_write(book: Ledger) -> list[Callable[[], object]]:
@@ -46,7 +47,7 @@ def every_write(book: Ledger) -> list[Callable[[], object]]:
     assert entry is not None
     return [
         lambda: write(book),
-        lambda: book.settle(entry, "committed", [path("open.md")]),
+        lambda: settle(book, entry, "committed", [path("open.md")]),
         lambda: book.witness([change], {ContentHash.of(NEW): NEW}),
         lambda: book.begin_with([change], {}, complete=True),
         lambda: book.keep_found({ContentHash.of(NEW): NEW}),
@@ -195,8 +196,8 @@ def test_verify_beside_a_writer_gives_no_false_alarm(tmp_path: Path) -> None:
             content = f"{number}\n".encode()
             digest, name = ContentHash.of(content), path(f"w-{number}.md")
             terms = Terms("ada", Kind.CREATE, name, MISSING, digest, f"pn-w{number}", "1")
-            entry = book.open_entry(terms, [Change(name, MISSING, digest)], {digest: content})
-            book.settle(entry, "committed", [name])
+            entry = open_entry(book, terms, [Change(name, MISSING, digest)], {digest: content})
+            settle(book, entry, "committed", [name])
 
     writer = threading.Thread(target=writing)
     writer.start()

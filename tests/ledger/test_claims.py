@@ -17,6 +17,7 @@ from muninn.model.claim import Claim, Lines
 from muninn.model.content import MISSING, ContentHash, Revision
 from muninn.model.errors import LedgerUnavailableError
 from tests.conftest import at, path
+from tests.ledger.alone import open_entry, settle
 from tests.ledger.test_verify import tamper
 
 A, B = b"the port is 8443\n", b"the port is 8080\n"
@@ -136,11 +137,11 @@ def test_a_request_is_found_again_whatever_was_asked_for(book: Ledger) -> None:
 
 def test_a_refused_plan_gives_its_request_id_back(book: Ledger) -> None:
     terms = Terms("ada", Kind.CREATE, SOURCE.path, MISSING, SOURCE.hash, "pn-1", "1", request=Request("one", "d"))
-    entry = book.open_entry(terms, [Change(SOURCE.path, MISSING, SOURCE.hash)], {SOURCE.hash: A})
+    entry = open_entry(book, terms, [Change(SOURCE.path, MISSING, SOURCE.hash)], {SOURCE.hash: A})
     found = book.claims.asked("ada", "one")
     assert found is not None
     assert found.kind is None
-    book.settle(entry, "refused", ())
+    settle(book, entry, "refused", ())
     assert book.claims.asked("ada", "one") is None
 
 

@@ -15,6 +15,7 @@ from muninn.model.change import Change, Kind
 from muninn.model.content import MISSING, ContentHash
 from muninn.model.errors import LedgerUnavailableError
 from tests.conftest import path
+from tests.ledger.alone import open_entry, settle
 
 SECRET = os.urandom(9000)
 """Nothing packs it smaller, so its bytes stand in the file as they are."""
@@ -34,11 +35,11 @@ def plan(book: Ledger, before: bytes | None, after: bytes | None) -> Entry:
     sides = [MISSING if side is None else ContentHash.of(side) for side in (before, after)]
     contents = {ContentHash.of(side): side for side in (before, after) if side is not None}
     terms = Terms("ada", Kind.OVERWRITE, NOTE, sides[0], sides[1], f"pn-{book.tip().rows}", "1")
-    return book.open_entry(terms, [Change(NOTE, sides[0], sides[1], 0o644)], contents)
+    return open_entry(book, terms, [Change(NOTE, sides[0], sides[1], 0o644)], contents)
 
 
 def write(book: Ledger, before: bytes | None, after: bytes | None) -> None:
-    book.settle(plan(book, before, after), "committed", [NOTE])
+    settle(book, plan(book, before, after), "committed", [NOTE])
 
 
 def holding(folder: Path) -> list[str]:
@@ -103,7 +104,7 @@ def test_what_an_open_plan_needs_is_refused_even_when_forced(book: Ledger) -> No
     for wanted in (SECRET, AFTER):
         (refusal,) = book.purge([ContentHash.of(wanted)], "why", force=True).refusals
         assert "not finished" in refusal
-    book.settle(entry, "committed", [NOTE])
+    settle(book, entry, "committed", [NOTE])
     assert book.purge([ContentHash.of(SECRET)], "why").refusals == ()
 
 

@@ -14,6 +14,7 @@ from ledger import Ledger, Terms
 from muninn.model.change import Change, Kind, Request
 from muninn.model.content import MISSING, ContentHash
 from tests.conftest import path
+from tests.ledger.alone import open_entry, settle
 from tests.ledger.filled import fill, text_of
 
 NOTE = path("folder-0/note-0.md")
@@ -95,8 +96,8 @@ def test_a_plan_is_two_transactions(book: Ledger) -> None:
     terms = Terms("ada", Kind.CREATE, name, MISSING, digest, "pn-new", "1", request=Request("r", "d"))
 
     def write() -> None:
-        entry = book.open_entry(terms, [Change(name, MISSING, digest)], {digest: b"new"})
-        book.settle(entry, "committed", [name])
+        entry = open_entry(book, terms, [Change(name, MISSING, digest)], {digest: b"new"})
+        settle(book, entry, "committed", [name])
 
     asked = traced(book._file._ready(), write)
     assert [sql for sql in asked if sql in ("BEGIN IMMEDIATE", "COMMIT")] == ["BEGIN IMMEDIATE", "COMMIT"] * 2

@@ -26,6 +26,7 @@ from muninn.model.content import MISSING, Basis, ContentHash
 from muninn.model.errors import LedgerUnavailableError
 from muninn.turns import MOST
 from tests.conftest import at, breaking, path
+from tests.ledger.alone import open_entry, settle
 
 A, B, C = b"a\n", b"b\n", b"c\n"
 
@@ -64,7 +65,7 @@ def keep(
     contents = {h(content): content for content in (before, after, *(page or ())) if content is not None}
     number = book.head()[0] + len(book.rows(0, 10_000))
     terms = Terms(client, kind, path(name), was, becomes, f"pn-{number}", "1", reason, "why", request)
-    return book.open_entry(terms, changes, contents)
+    return open_entry(book, terms, changes, contents)
 
 
 def outside(folder: Path, statements: str) -> None:
@@ -77,7 +78,7 @@ def outside(folder: Path, statements: str) -> None:
 
 
 def done(book: Ledger, entry: Entry) -> str:
-    event = book.settle(entry, "committed", [change.path for change in entry.changes])
+    event = settle(book, entry, "committed", [change.path for change in entry.changes])
     assert event is not None
     return event
 
@@ -204,7 +205,7 @@ def test_history_is_in_the_order_of_the_rows_that_say_so(book: Ledger, steps: li
         found = book.last(name)
         assert (None if found is None else found[0]) == held.get(name)
     for entry in waiting:
-        book.settle(entry, "refused", ())
+        settle(book, entry, "refused", ())
 
 
 @pytest.mark.parametrize("others", [0, 40])
@@ -237,21 +238,21 @@ def test_the_page_knows_the_event_as_one_of_its_index(book: Ledger) -> None:
 
 def test_refused_and_open_plans_are_no_history(book: Ledger) -> None:
     entry = keep(book, "a.md", None, A)
-    assert book.settle(entry, "refused", ()) is None
+    assert settle(book, entry, "refused", ()) is None
     keep(book, "a.md", None, B)
     assert book.history(path("a.md"), None, 9) == []
     assert book.head()[:2] == (0, 1)
 
 
 def test_a_superseded_plan_is_history_where_it_landed(book: Ledger) -> None:
-    event = book.settle(keep(book, "a.md", None, A, page=(B, C)), "superseded", [path("a.md")])
+    event = settle(book, keep(book, "a.md", None, A, page=(B, C)), "superseded", [path("a.md")])
     assert [found.id for found in book.history(path("a.md"), None, 9)] == [event]
     assert book.history(path("index.md"), None, 9) == []
-    assert book.settle(keep(book, "a.md", A, B), "superseded", ()) is None
+    assert settle(book, keep(book, "a.md", A, B), "superseded", ()) is None
 
 
 def test_bytes_found_in_the_way_are_kept_with_the_end(book: Ledger) -> None:
-    book.settle(keep(book, "a.md", None, A), "refused", (), found={h(C): C})
+    settle(book, keep(book, "a.md", None, A), "refused", (), found={h(C): C})
     assert book.content(h(C)) == C
 
 
@@ -290,13 +291,13 @@ def test_an_event_id_is_bound_to_the_chain(book: Ledger) -> None:
 def test_plans_that_a_start_settled_are_listed_newest_first(book: Ledger) -> None:
     for number, client in enumerate(["ada", "ada", "ben", "ada"]):
         entry = keep(book, f"{number}.md", None, A, client=client)
-        book.settle(entry, "committed", [path(f"{number}.md")], at_start=number != 1)
+        settle(book, entry, "committed", [path(f"{number}.md")], at_start=number != 1)
     assert [entry.terms.path for entry in book.settled_at_start("ada", 10)] == ["3.md", "0.md"]
     assert [entry.terms.path for entry in book.settled_at_start("ada", 1)] == ["3.md"]
 
 
 def test_requests_belong_to_a_client_and_refused_ones_are_not_kept(book: Ledger) -> None:
-    book.settle(keep(book, "a.md", None, A, request=Request("r", "one")), "refused", ())
+    settle(book, keep(book, "a.md", None, A, request=Request("r", "one")), "refused", ())
     assert book.request("ada", "r") is None
     entry = keep(book, "a.md", None, A, request=Request("r", "two"))
     found = book.request("ada", "r")
@@ -401,14 +402,15 @@ import pathlib, sys
 from ledger import Ledger, Terms
 from muninn.model.change import Change, Kind
 from muninn.model.content import MISSING, ContentHash, NotePath
+from tests.ledger.alone import open_entry, settle
 book = Ledger(pathlib.Path(sys.argv[1]))
 book.belong_to("0" * 32)
 for line in sys.stdin:
     content = line.encode()
     digest, path = ContentHash.of(content), NotePath("other.md")
     terms = Terms("ben", Kind.CREATE, path, MISSING, digest, "pn-other-" + line.strip(), "1")
-    entry = book.open_entry(terms, [Change(path, MISSING, digest)], {digest: content})
-    book.settle(entry, "committed", [path])
+    entry = open_entry(book, terms, [Change(path, MISSING, digest)], {digest: content})
+    settle(book, entry, "committed", [path])
     print(book.head()[0], flush=True)
 """
 

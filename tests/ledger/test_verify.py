@@ -13,6 +13,7 @@ from ledger import Ledger, Terms, verify
 from muninn.model.change import Change, Kind, Request
 from muninn.model.content import MISSING, ContentHash
 from tests.conftest import path
+from tests.ledger.alone import open_entry, settle
 
 A, B, C = b"a\n" * 50, b"b\n" * 50, b"c\n" * 50
 
@@ -28,13 +29,13 @@ def file(tmp_path: Path) -> Iterator[Path]:
         changes = [Change(name, MISSING, digest, 0o644), Change(path("index.md"), ContentHash.of(B), digest, 0o600)]
         request = Request(f"r{number}", "digest")
         terms = Terms("ada", Kind.CREATE, name, MISSING, digest, f"pn-{number}", "1", "why", "note", request)
-        entry = book.open_entry(terms, changes, {digest: A, ContentHash.of(B): B})
+        entry = open_entry(book, terms, changes, {digest: A, ContentHash.of(B): B})
         if end == "committed":
-            book.settle(entry, "committed", [name, path("index.md")])
+            settle(book, entry, "committed", [name, path("index.md")])
         elif end == "superseded":
-            book.settle(entry, "superseded", [name], at_start=True, found={ContentHash.of(C): C})
+            settle(book, entry, "superseded", [name], at_start=True, found={ContentHash.of(C): C})
         elif end == "refused":
-            book.settle(entry, "refused", ())
+            settle(book, entry, "refused", ())
     yield tmp_path / "ledger.db"
     book.close()
 
