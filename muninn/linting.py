@@ -118,17 +118,17 @@ class _Work:
         self._door = door
         self._found: dict[tuple[NotePath, str], Changed] = {}
         self._differences: dict[tuple[NotePath, str], refreshing.Difference] = {}
-        self._notes: dict[NotePath, Note] = {}
 
     def changed(self) -> list[Changed]:
         return [self._found[key] for key in sorted(self._found)]
 
     def lean(self, summary: NotePath, traced: Traced, sources: set[NotePath], budget: Budget) -> None:
         """Note a stale summary under each source beneath it that changed."""
+        said = refreshing.said(self._note(summary), self._door.index.lexicon)
         for reason in traced.changed:
             one = self._one(reason.path, reason.why, reason.expected or "", reason.found, budget.content(reason.path))
             lines = self._differences[(one.path, one.expected)].lines
-            sentences = refreshing.about(self._note(summary), lines, self._door.index.lexicon)
+            sentences = refreshing.about(said, lines)
             one.summaries.append(Leaning(summary, reason.path in sources, sentences))
 
     def bind(self, found: Iterator[Claim]) -> int:
@@ -165,10 +165,8 @@ class _Work:
         return self._found[key]
 
     def _note(self, path: NotePath) -> Note:
-        if path not in self._notes:
-            sight = self._look(path)
-            self._notes[path] = notes.parse(path, sight.content if sight is not None else b"")
-        return self._notes[path]
+        sight = self._look(path)
+        return notes.parse(path, sight.content if sight is not None else b"")
 
     def _look(self, path: NotePath) -> File | None:
         try:

@@ -10,13 +10,14 @@ import pytest
 
 from index import Index
 from ledger import verify
-from muninn import freshness, summaries, writing
+from muninn import freshness, refreshing, sentences, summaries, writing
 from muninn.model import seams
 from muninn.model.bound import BecauseRow, Registered, SourceRow, StalenessAnswer, SummaryRow
 from muninn.model.change import Receipt, Request
 from muninn.model.content import ContentHash, Revision
 from muninn.model.draft import ArchiveDraft
 from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
+from muninn.model.note import Note
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import DEFAULT_SCOPES, Globs, Rights
 from muninn.summaries import SummaryDraft
@@ -391,6 +392,37 @@ def test_details_are_bounded(room: Room) -> None:
     answer = ask(room, "s/sum.md", detail=True)
     assert len(answer.summaries[0].because) == 60
     assert len(repr(answer).encode()) < 100_000
+
+
+def many_changed(room: Room, count: int) -> None:
+    names = [f"t/{number}.md" for number in range(count)]
+    for name in names:
+        room.lay(name, f"{name} of the pump\n".encode())
+    register(room, "s/sum.md", *names)
+    for name in names:
+        room.lay(name, f"{name} of the valve\n".encode())
+
+
+def test_a_summary_is_cut_into_sentences_once_for_all_its_sources(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    many_changed(room, 5)
+    cut: list[str] = []
+    whole = sentences.of
+
+    def counted(note: Note) -> Iterator[sentences.Sentence]:
+        cut.append(note.path)
+        return whole(note)
+
+    monkeypatch.setattr(sentences, "of", counted)
+    answer = ask(room, "s/sum.md", detail=True)
+    assert all(reason.diff is not None for reason in answer.summaries[0].because)
+    assert cut == ["s/sum.md"]
+
+
+def test_details_end_when_they_have_taken_their_time(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    many_changed(room, 5)
+    monkeypatch.setattr(refreshing, "BUDGET_S", 0.0)
+    because = ask(room, "s/sum.md", detail=True).summaries[0].because
+    assert [(reason.why, reason.diff, reason.sentences) for reason in because] == [("changed", None, ())] * 5
 
 
 # --- warnings --------------------------------------------------------------------------------------
