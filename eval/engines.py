@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from index import Index
+from index.models import NO_MODELS, Models
 from muninn import searching
 from muninn.model.listing import Entry
 from muninn.model.rights import Globs, Rights
@@ -17,7 +18,7 @@ from muninn.model.sight import File
 from muninn.questions import DEPTH, Answer, Engine, of_found
 from muninn.vault import Vault
 
-__all__ = ["ENGINES", "OWNER", "PRIVATE", "Answer", "Engine", "Maker", "bm25", "of_found", "substring"]
+__all__ = ["ENGINES", "PRIVATE", "Answer", "Engine", "Maker", "search"]
 
 PRIVATE: Final = Globs(("private/",))
 OWNER: Final = Rights(None, frozenset({"read", "private"}), private_paths=PRIVATE)
@@ -46,9 +47,15 @@ def substring(vault: Vault, index: Index) -> Engine:
 
 def bm25(vault: Vault, index: Index) -> Engine:
     """The lexical search, as ``search`` answers where no model is configured."""
+    return search(vault, index, NO_MODELS)
+
+
+def search(vault: Vault, index: Index, models: Models) -> Engine:
+    """What ``search`` answers with these models."""
 
     def ask(text: str) -> Answer:
-        return of_found(searching.search(index, vault.look, vault.walk, OWNER, searching.Asked(text, limit=DEPTH)))
+        asked = searching.Asked(text, limit=DEPTH)
+        return of_found(searching.search(index, vault.look, vault.walk, OWNER, asked, models))
 
     return ask
 

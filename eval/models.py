@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from index import Index
 from index.filling import Filler
@@ -19,12 +19,11 @@ from index.models import Models
 from index.rerank import NO_RERANKING, ByMeaning, Reranker, Reranking
 from index.semantic import Semantic
 from index.waiting import Worker
-from muninn import searching, settings, thinking
+from muninn import settings, thinking
 from muninn.model.errors import SettingsError
 from muninn.vault import Vault
 
-from .engines import OWNER, Answer, Engine, Maker, of_found
-from .score import DEPTH
+from .engines import Engine, Maker, search
 
 _LOAD_S: Final = 300.0
 _PATIENCE_S: Final = 60.0
@@ -52,9 +51,9 @@ def _rows(models: Models, cache: Path) -> dict[str, Maker]:
     semantic = models.semantic
     rows: dict[str, Maker] = {}
     if own.worker is not None:
-        rows["bm25 + reranker"] = lambda vault, index: _engine(vault, index, Models(reranking=own))
+        rows["bm25 + reranker"] = lambda vault, index: search(vault, index, Models(reranking=own))
     elif semantic is not None:
-        rows["bm25 + cosine"] = lambda vault, index: _engine(vault, index, Models(reranking=_cosine(semantic)))
+        rows["bm25 + cosine"] = lambda vault, index: search(vault, index, Models(reranking=_cosine(semantic)))
     if semantic is not None:
         rows["hybrid"] = lambda vault, index: _hybrid(vault, index, semantic, NO_RERANKING, cache)
         if own.worker is not None:
@@ -77,13 +76,4 @@ def _hybrid(vault: Vault, index: Index, semantic: Semantic, reranking: Reranking
     filler = Filler(own, index, vault.look, semantic.worker.thing(), rest=0.0)
     filler.fill(threading.Event())
     filler.close()
-    return _engine(vault, index, Models(own, reranking))
-
-
-def _engine(vault: Vault, index: Index, models: Models) -> Engine:
-    def ask(text: str) -> Answer:
-        asked = searching.Asked(text, limit=DEPTH)
-        found: Any = searching.search(index, vault.look, vault.walk, OWNER, asked, models)
-        return of_found(found)
-
-    return ask
+    return search(vault, index, Models(own, reranking))
