@@ -110,6 +110,19 @@ class Holdings:
         progress(len(objects), len(objects))
         return faults
 
+    def is_complete(self, scratch: Scratch) -> bool:
+        """Whether every object opens, and the packs hold all that the newest set needs."""
+        if self.damaged(lambda done, total: None, None):
+            return False
+        self.resolve(self.head.newest.id, scratch, "newest")
+        scratch.hashes("held")
+        with self.git.shelf() as shelf:
+            for one in self.head.packs:
+                for piece in self.pack(shelf, one):
+                    scratch.note_content("held", piece.hash, piece.total)
+        scratch.contents("newest", "needs")
+        return not scratch.sql.execute("SELECT count(*) FROM needs WHERE hash NOT IN (SELECT hash FROM held)").get
+
     def _pieces(self, one: Object, reader: Reader) -> Iterator[Piece]:
         if one.name.startswith("packs/"):
             yield from pieces(reader)

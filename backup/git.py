@@ -157,8 +157,9 @@ class Git:
         self.run("update-ref", reference, commit)
 
     def tidy(self) -> None:
-        """Throw away what nothing points to."""
-        self.run("gc", "--quiet", "--prune=now")
+        """Throw away what nothing points to. Where that fails, nothing but room is lost."""
+        with contextlib.suppress(RemoteError):
+            self.run("gc", "--quiet", "--prune=now")
 
     # --- reading ----------------------------------------------------------------------------------
 

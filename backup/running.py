@@ -62,7 +62,6 @@ class Ran:
     files: int
     folders: int
     bytes: int
-    contents: int
     sealed: int
     left_out: tuple[tuple[str, str], ...]
     dropped: tuple[str, ...]
@@ -325,7 +324,6 @@ def _proven(
         found.files,
         found.folders,
         found.bytes,
-        sum(pack.size for pack in packs),
         sum(part.size for part in sent),
         found.left,
         dropped,

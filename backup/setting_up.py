@@ -13,6 +13,7 @@ from .errors import BackupError, DamagedError, KeyFaultError
 from .fetched import Holdings
 from .git import Git
 from .places import Places, Proof, State
+from .scratch import Scratch
 
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::?/?/?")
@@ -52,7 +53,7 @@ def set_up(places: Places, remote: str, given: bytes | None) -> SetUp:
         if key is None:
             key = keys.new()
         state = _known(
-            replace(state, fingerprint=keys.known_by(key)), old, found, holdings, opens=_opens(git, old, key)
+            replace(state, fingerprint=keys.known_by(key)), old, found, holdings, opens=_opens(git, old, key, work)
         )
         made = None
         if not places.key.exists():
@@ -118,14 +119,17 @@ def _look_at(state: State, found: str, git: Git, key: bytes | None, work: Path) 
         raise BackupError(f"{hidden(state.remote)} holds a {prefix} that does not open: {error}") from error
 
 
-def _opens(git: Git, old: State | None, key: bytes) -> bool:
-    """Whether every object of the last proven commit opens, as our own repository holds it."""
+def _opens(git: Git, old: State | None, key: bytes, work: Path) -> bool:
+    """Whether our own repository holds all of the last proven commit, and it opens."""
     if old is None or old.tip is None or old.tip == old.base or not git.holds(old.tip):
         return False
+    scratch = Scratch(work / "scratch.db")
     try:
-        return not Holdings(git, old.tip, key).damaged(lambda done, total: None, None)
+        return Holdings(git, old.tip, key).is_complete(scratch)
     except BackupError:
         return False
+    finally:
+        scratch.close()
 
 
 def _known(state: State, old: State | None, found: str | None, holdings: Holdings | None, *, opens: bool) -> State:

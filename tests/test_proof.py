@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from backup import places
 from muninn import proof
 from muninn.model.answer import ContractAnswer
 from muninn.model.refusal import Code, Refusal
@@ -87,6 +88,10 @@ def test_a_refusal_carries_no_warning(tmp_path: Path) -> None:
     lay(tmp_path, last_ok=ago(50), files=1)
     refusal = Refusal(Code.NOT_FOUND, "x")
     assert proof.warned(tmp_path, refusal) is refusal
+
+
+def test_gateway_and_command_call_it_overdue_after_the_same_time() -> None:
+    assert proof.OVERDUE_H == places.OVERDUE_H
 
 
 def test_without_a_zone_it_is_no_time(tmp_path: Path) -> None:

@@ -65,7 +65,8 @@ def test_another_commit_with_the_same_files_is_noticed(yard: Yard, monkeypatch: 
 
     def fetch(*rest: Any) -> Any:
         found = honest(*rest)
-        return replace(found, commit=found.git.commit(found.git.word("rev-parse", f"{found.commit}^{{tree}}"), None))
+        same = found.git.word("rev-parse", f"{found.commit}^{{tree}}")
+        return replace(found, commit=found.git.commit(same, found.commit))
 
     monkeypatch.setattr(drill, "fetch", fetch)
     assert "the remote's branch is at" in told(yard)

@@ -407,6 +407,33 @@ def test_init_can_be_run_again(yard: Yard) -> None:
     assert yard.run().counter == 2
 
 
+def test_a_state_that_was_lost_is_found_by_init(yard: Yard) -> None:
+    yard.run()
+    yard.places.state.unlink()
+    with pytest.raises(BackupError, match="not set up"):
+        yard.run()
+    assert yard.init().sets == 1
+    assert yard.run().counter == 2
+
+
+def test_a_set_that_lacks_something_is_not_carried_to_a_new_remote(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine knows it as its last set, but a content of it is in no pack: the new remote begins anew."""
+    from backup import packs
+
+    monkeypatch.setattr(drill, "prove", lambda *rest: None)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(packs.Packer, "add", lambda self, digest, total, blocks: None)
+        yard.run()
+    monkeypatch.undo()
+    with pytest.raises(DamagedError, match="muninn backup init --remote"):
+        yard.run()
+    other = yard.folder / "other.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", str(other)], check=True)
+    yard.init(other)
+    yard.run()
+    assert tree(yard.restore() / "vault") == tree(yard.vault)
+
+
 def test_files_that_were_there_stay_as_they_were(tmp_path: Path) -> None:
     """A repository that was made with a README, attributes and all: they are carried along, and change no byte."""
     yard = lay_out(tmp_path)

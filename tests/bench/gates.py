@@ -71,7 +71,7 @@ GATES: Final = (
 )
 
 BY_NUMBER: Final = {gate.number: gate for gate in GATES}
-NOT_MEASURED: Final = "P20, P21"
+NOT_MEASURED: Final = "P20, P21 (make backup-drill measures them)"
 
 
 @dataclass(frozen=True, slots=True)
