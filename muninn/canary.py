@@ -7,7 +7,6 @@ them. A run asks as ``muninn search`` does, and needs no gateway.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from typing import Final
 
 from index import Index, Look, Walk
 from muninn import searching
+from muninn.home import put
 from muninn.model.content import BadPath, NotePath
 from muninn.model.errors import SettingsError
 from muninn.model.rights import Rights
@@ -125,11 +125,7 @@ def keep(home: Path, ended: Run) -> State:
     before = last(home)
     last_ok = ended.at if ended.ok else before.last_ok if before is not None else None
     state = State(ended.at, ended.ok, last_ok, ended.asked, tuple(one.id for one in ended.failing))
-    temp = home / f"{STATE}.{os.getpid()}.tmp"
-    descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(asdict(state), file, ensure_ascii=False)
-    temp.replace(home / STATE)
+    put(home / STATE, json.dumps(asdict(state), ensure_ascii=False))
     return state
 
 

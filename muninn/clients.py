@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from muninn import home
 from muninn.model.errors import SettingsError
 from muninn.model.rights import SCOPES, Globs, Rights
 
@@ -99,17 +100,10 @@ def load(path: Path) -> dict[str, Client]:
 
 def save(path: Path, clients: Mapping[str, Client]) -> None:
     """Write all clients, readable by the owner alone, in one rename."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     lines = ["# The clients of this door. Tokens are kept as their SHA-256 only; use `muninn client`.", ""]
     for name in sorted(clients):
         lines += [*_row(clients[name]), ""]
-    temp = path.with_suffix(".tmp")
-    descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write("\n".join(lines))
-        file.flush()
-        os.fsync(file.fileno())
-    temp.replace(path)
+    home.put(path, "\n".join(lines))
 
 
 def make(
