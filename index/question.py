@@ -22,6 +22,8 @@ from .store import one
 from .words import PREFIX, Lexicon, Tongue, fold, identifiers, pattern
 
 MOST_WORDS: Final = 64
+MOST_CHARACTERS: Final = 16_384
+"""Of a query, wherever a client may send one: more than 64 words have, and no more than can be read at once."""
 _LEAST_BUDGET: Final = 4_000
 _SPOKEN_SHARE: Final = 100
 """A language counts as one of a shelf's where at least one note in so many is in it."""

@@ -13,7 +13,8 @@ from itertools import islice
 from typing import Final
 
 from index import Filters
-from index.question import Question, Word
+from index.question import MOST_CHARACTERS, Question, Word
+from index.words import PREFIX
 from muninn import claims, cursors, sentences
 from muninn.door import Door
 from muninn.model import note as notes
@@ -27,6 +28,8 @@ from muninn.model.sight import File
 
 MOST_SCANNED: Final = 10_000
 """Newest claims that a question is compared with."""
+MOST_COMPARED: Final = 2_000_000
+"""Of their statements together; statements of ordinary length do not come to so much."""
 _MOST_CHECKED: Final = 300
 """Matching claims whose sources are looked at for one page."""
 _CLAIMS: Final = 5
@@ -40,8 +43,8 @@ def matching(door: Door, rights: Rights, query: str, cursor: str | None) -> Clai
     position = cursors.read_number("claims", {"query": query}, cursor) if cursor is not None else 0
     if isinstance(position, Refusal):
         return position
-    question = door.index.read(query)
-    ranked = _ranked(door, question, list(islice(claims.visible(door, rights), MOST_SCANNED)))
+    question = door.index.read(query[:MOST_CHARACTERS])
+    ranked = _ranked(door, question, list(_scanned(door, rights)) if question.words else [])
     sources = claims.Sources(door)
     held: list[Held | Abstained] = []
     at = position
@@ -55,6 +58,16 @@ def matching(door: Door, rights: Rights, query: str, cursor: str | None) -> Clai
     return claims.answered(held, cursors.make("claims", {"query": query}, at) if at < len(ranked) else None)
 
 
+def _scanned(door: Door, rights: Rights) -> Iterator[Claim]:
+    """The newest claims, as many as are compared."""
+    left = MOST_COMPARED
+    for claim in islice(claims.visible(door, rights), MOST_SCANNED):
+        left -= len(claim.statement)
+        if left < 0:
+            return
+        yield claim
+
+
 def _ranked(door: Door, question: Question, found: list[Claim]) -> list[Claim]:
     """Those with a word of the question: rare words weigh more, and of equals the newest comes first."""
     statements = (claim.statement for claim in found)
@@ -63,7 +76,8 @@ def _ranked(door: Door, question: Question, found: list[Claim]) -> list[Claim]:
     else:
         lexicon = door.index.lexicon
         terms = [sentences.words(statement, lexicon.of_note(statement, 0)) for statement in statements]
-    holders = [[number for number, own in enumerate(terms) if _holds(own, word)] for word in question.words]
+    begins = [frozenset(term[:PREFIX] for term in own) for own in terms]
+    holders = [_holding(word, terms, begins) for word in question.words]
     scores: dict[int, float] = {}
     for numbers in holders:
         weight = math.log(1 + len(found) / len(numbers)) if numbers else 0.0
@@ -72,10 +86,14 @@ def _ranked(door: Door, question: Question, found: list[Claim]) -> list[Claim]:
     return [found[number] for number in sorted(scores, key=lambda number: (-scores[number], -found[number].seq))]
 
 
-def _holds(terms: frozenset[str], word: Word) -> bool:
-    if terms.issuperset(word.main) or word.folded in terms:
-        return True
-    return bool(word.short) and all(any(term.startswith(short[1:]) for term in terms) for short in word.short)
+def _holding(word: Word, terms: list[frozenset[str]], begins: list[frozenset[str]]) -> list[int]:
+    """The numbers of the statements that hold a word, by their terms and how these begin."""
+    main, short = frozenset(word.main), frozenset(one[1:] for one in word.short)
+    return [
+        number
+        for number, own in enumerate(terms)
+        if main <= own or word.folded in own or (short and short <= begins[number])
+    ]
 
 
 def of_source(door: Door, rights: Rights, path: NotePath, before: Basis) -> tuple[Warn, ...]:

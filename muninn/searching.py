@@ -18,7 +18,7 @@ from index.fields import is_retired
 from index.guessing import Guess
 from index.models import NO_MODELS, Models
 from index.passages import Finder
-from index.question import MOST_WORDS, Question, idf
+from index.question import MOST_CHARACTERS, MOST_WORDS, Question, idf
 from index.rerank import Reranked
 from index.semantic import Near
 from index.weighing import WEIGHED, Weighed, ordered, see, snippet_of
@@ -30,8 +30,6 @@ from muninn.model.refusal import Code, Refusal, Warn
 from muninn.model.rights import Rights
 
 MOST_HITS: Final = 100
-MOST_CHARACTERS: Final = 16_384
-"""Of a query: more than 64 words have, and no more than can be read at once."""
 _MOST_TAGS: Final = 64
 _MOST_BYTES: Final = 17_500
 """Of the 32 KiB of an answer: it goes over the wire twice, as an object and as its text for older clients."""

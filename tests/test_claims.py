@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -470,3 +471,27 @@ def test_where_the_index_cannot_answer_nothing_is_named(room: Room) -> None:
     room.lay(SOURCE, PORT)
     made(room)
     assert echoes.of_source(room.door, rights(room), path(SOURCE), ContentHash.of(PORT)) == ()
+
+
+def test_a_question_reads_no_more_of_the_statements_than_it_may(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.lay(SOURCE, PORT)
+    oldest = made(room, "the quokka has a port")
+    made(room, "the quokka " + "sleeps a lot " * 20)
+    newest = made(room, "the quokka eats")
+    monkeypatch.setattr(echoes, "MOST_COMPARED", 290)
+    answer = echoes.matching(room.door, rights(room), "quokka", None)
+    assert isinstance(answer, ClaimsAnswer)
+    assert newest in [row.claim_id for row in answer.held]
+    assert oldest not in [row.claim_id for row in answer.held]
+    assert len(answer.held) == 2
+
+
+def test_one_word_of_many_parts_takes_no_long_time(room: Room) -> None:
+    room.lay(SOURCE, PORT)
+    for number in range(30):
+        made(room, f"the quokka eats {number}")
+    began = time.process_time()
+    answer = echoes.matching(room.door, rights(room), "quokka_" * 200_000 + "zebra", None)
+    assert time.process_time() - began < 2
+    assert isinstance(answer, ClaimsAnswer)
+    assert len(answer.held) == 30  # what is cut off of the word counts no more
