@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Final
 
 import apsw
 
-from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError
+from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError, reason
 
 from .migrations import MIGRATIONS, VERSION, Migration, migrate, target, version_of
 
@@ -178,8 +177,7 @@ def as_ledger_errors(what: str) -> Iterator[None]:
     except apsw.Error as error:
         raise LedgerUnavailableError(f"the ledger cannot {what} (SQLite: {_kind(error)})") from error
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "I/O error"
-        raise LedgerUnavailableError(f"the ledger cannot {what}: {reason}") from error
+        raise LedgerUnavailableError(f"the ledger cannot {what}: {reason(error)}") from error
 
 
 def _kind(error: apsw.Error) -> str:

@@ -19,7 +19,7 @@ from muninn.model import note as notes
 from muninn.model.change import Pending, Receipt
 from muninn.model.content import NotePath
 from muninn.model.draft import WriteDraft
-from muninn.model.errors import LedgerUnavailableError
+from muninn.model.errors import LedgerUnavailableError, reason
 from muninn.model.listing import Entry
 from muninn.model.refusal import Refusal
 from muninn.model.rights import Globs, Rights
@@ -63,7 +63,7 @@ def _one(door: Door, owner: OwnerRules, path: NotePath, dry_run: bool) -> Adopti
     try:
         sight = door.vault.look(path)
     except OSError as error:
-        return Adoption(path, "left", why=f"it cannot be read ({error.strerror or 'I/O error'})")
+        return Adoption(path, "left", why=f"it cannot be read ({reason(error)})")
     if not isinstance(sight, File):
         return Adoption(path, "left", why="it is not here now")
     note = notes.parse(path, sight.content, sight.hash)
@@ -84,7 +84,7 @@ def _written(door: Door, planned: Adoption, draft: WriteDraft) -> Adoption:
     try:
         outcome = writing.commit(_without_new_page(door, draft.path), rights, draft, None)
     except OSError as error:
-        return replace(planned, state="left", why=f"it cannot be read ({error.strerror or 'I/O error'})")
+        return replace(planned, state="left", why=f"it cannot be read ({reason(error)})")
     match outcome:
         case Receipt():
             return replace(planned, state="adopted")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from muninn.model.content import Basis, ContentHash, NotePath
-from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
+from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError, reason
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
 
@@ -22,8 +22,7 @@ def guarded(work: Callable[[], T]) -> T | Refusal:
     except LedgerUnavailableError as error:
         return Refusal(Code.LEDGER_UNAVAILABLE, f"ledger unavailable: {error}; reads go on")
     except OSError as error:
-        reason = error.strerror or "I/O error"
-        return Refusal(Code.VAULT_UNAVAILABLE, f"a file of the vault cannot be read now ({reason}); try again")
+        return Refusal(Code.VAULT_UNAVAILABLE, f"a file of the vault cannot be read now ({reason(error)}); try again")
 
 
 def forbidden(path: NotePath) -> Refusal:

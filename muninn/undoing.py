@@ -14,6 +14,7 @@ from muninn.door import Door
 from muninn.model.change import Kind, Pending, Receipt
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
 from muninn.model.draft import Kept, UndoDraft
+from muninn.model.errors import reason
 from muninn.model.refusal import Refusal
 from muninn.model.rights import Rights
 from muninn.model.sight import basis_of
@@ -68,7 +69,7 @@ def _reversal(door: Door, who: Who, path: NotePath, since: str, until: str) -> R
     try:
         now = basis_of(door.vault.look(path))
     except OSError as error:
-        return Reversal(path, MISSING, MISSING, 0, "left", f"it cannot be read ({error.strerror or 'I/O error'})")
+        return Reversal(path, MISSING, MISSING, 0, "left", f"it cannot be read ({reason(error)})")
     events = door.ledger.history(path, None, 10_000)
     run = _newest_run(events, who, since, until)
     if now is None:
@@ -111,7 +112,7 @@ def _carried_out(door: Door, rights: Rights, one: Reversal) -> Reversal:
     try:
         outcome = writing.commit(door, rights, UndoDraft(one.path, one.now, kept), None)
     except OSError as error:
-        why = f"it cannot be read ({error.strerror or 'I/O error'})"
+        why = f"it cannot be read ({reason(error)})"
         return Reversal(one.path, one.now, one.back_to, one.events, "left", why)
     match outcome:
         case Receipt():

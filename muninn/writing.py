@@ -22,7 +22,7 @@ from muninn.door import Door
 from muninn.model.change import Pending, Plan, Receipt, Request
 from muninn.model.content import MISSING, ContentHash, NotePath
 from muninn.model.draft import Draft, View
-from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError
+from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError, reason
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
 from muninn.model.sight import Absent, Blocked, basis_of
@@ -244,7 +244,7 @@ def _refused(door: Door, plan: Plan, played: Played) -> Refusal:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
-        return error.strerror or "I/O error"
+        return reason(error)
     return str(error)
 
 

@@ -10,6 +10,8 @@ MuninnError
 
 from __future__ import annotations
 
+import os
+
 
 class MuninnError(Exception):
     """Something broke. The text is for the person at the machine and may name nothing internal to clients."""
@@ -33,3 +35,12 @@ class IndexBrokenError(MuninnError):
 
 class SettingsError(MuninnError):
     """A flag, an environment variable or a file of settings is wrong; the text says which and what is expected."""
+
+
+def reason(error: OSError) -> str:
+    """What the system says of an error, without the path that the error may name.
+
+    >>> reason(PermissionError(13, "Permission denied", "/home/somebody"))
+    'Permission denied'
+    """
+    return os.strerror(error.errno) if error.errno else "I/O error"

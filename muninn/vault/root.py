@@ -15,7 +15,7 @@ from typing import Final, overload
 from muninn.model import seams
 from muninn.model.change import Change
 from muninn.model.content import NotePath
-from muninn.model.errors import VaultUnavailableError
+from muninn.model.errors import VaultUnavailableError, reason
 from muninn.model.listing import Entry, Fault, Known, Same
 from muninn.model.sight import Sight, TooMuch
 
@@ -54,7 +54,7 @@ class Vault:
             seams.at("vault.root")
             descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
-            raise VaultUnavailableError(f"the vault's root cannot be opened ({_reason(error)})") from error
+            raise VaultUnavailableError(f"the vault's root cannot be opened ({reason(error)})") from error
         try:
             self._recognise(descriptor)
             yield descriptor
@@ -180,14 +180,14 @@ def adopt(root: Path, expected: str | None) -> Vault:
     try:
         descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise VaultUnavailableError(f"the vault's root cannot be opened ({_reason(error)}): {root}") from error
+        raise VaultUnavailableError(f"the vault's root cannot be opened ({reason(error)}): {root}") from error
     try:
         try:
             found = read_mark(descriptor)
         except FileNotFoundError:
             found = None
         except OSError as error:
-            raise VaultUnavailableError(f"{MARK} in the vault cannot be read ({_reason(error)})") from error
+            raise VaultUnavailableError(f"{MARK} in the vault cannot be read ({reason(error)})") from error
         if expected is not None and found is None:
             raise VaultUnavailableError(
                 f"the vault at {root} carries no {MARK}, but this home belongs to the vault {expected}: is the right "
@@ -216,11 +216,5 @@ def _give_id(root: int) -> str:
             os.close(descriptor)
         os.fsync(root)
     except OSError as error:
-        raise VaultUnavailableError(
-            f"the vault cannot be written to ({_reason(error)}): {MARK} was not made"
-        ) from error
+        raise VaultUnavailableError(f"the vault cannot be written to ({reason(error)}): {MARK} was not made") from error
     return vault_id
-
-
-def _reason(error: OSError) -> str:
-    return os.strerror(error.errno) if error.errno else "I/O error"
