@@ -22,7 +22,7 @@ from muninn.model.content import MISSING, Basis, ContentHash, NotePath, Revision
 from muninn.model.errors import LedgerUnavailableError
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
-from muninn.model.sight import Absent, Blocked, Elsewhere, File, TooMuch, basis_of
+from muninn.model.sight import OTHER, Absent, Blocked, Elsewhere, File, TooMuch, basis_of
 from muninn.model.summary import MOST_BYTES
 from muninn.vault import write_lock
 
@@ -263,13 +263,10 @@ class Sources:
             found = self._door.vault.look_within(path, MOST_BYTES)
             if isinstance(found, TooMuch):
                 # No claim is bound to so many bytes: whatever they are, they are others.
-                return _OTHER
+                return OTHER
             self._left -= len(found.content) if isinstance(found, File) else 0
             return basis_of(found)
         return None
-
-
-_OTHER: Final = ContentHash("")
 
 
 def of_path(door: Door, rights: Rights, path: NotePath, cursor: str | None) -> ClaimsAnswer | Refusal:

@@ -15,9 +15,10 @@ from typing import Final
 
 from muninn import conflicts
 from muninn.door import Door
+from muninn.model.claim import why_not
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
 from muninn.model.rights import Rights
-from muninn.model.sight import Blocked, File, TooMuch, basis_of
+from muninn.model.sight import OTHER, Blocked, File, TooMuch, basis_of
 from muninn.model.summary import (
     MOST_BYTES,
     MOST_CHECKS,
@@ -33,8 +34,6 @@ from muninn.model.summary import (
 Content = bytes | None
 
 _STALE: Final = frozenset[Why]({"changed", "missing", "archived"})
-_OTHER: Final = ContentHash("")
-"""Stands for bytes that were not read and are not those that are asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class Budget:
             seen = self._look(path, MOST_BYTES)
             self.bytes = counted
         # A larger one was never registered, so that its bytes are others.
-        return seen or Seen(_OTHER)
+        return seen or Seen(OTHER)
 
     def content(self, path: NotePath) -> Content:
         """The bytes that a look has found, where they are kept."""
@@ -193,13 +192,7 @@ def _why(expected: ContentHash, seen: Seen | None, path: NotePath, door: Door) -
     """Why a source is not as it was registered, None where it is."""
     if seen is None:
         return "budget"
-    if seen.basis == expected:
-        return None
-    if seen.basis is None:
-        return "unreadable"
-    if seen.basis is MISSING:
-        return "archived" if conflicts.was_archived(door, path) else "missing"
-    return "changed"
+    return why_not(expected, seen.basis, archived=seen.basis is MISSING and conflicts.was_archived(door, path))
 
 
 def _own(registration: Registration, seen: Seen, door: Door) -> Because | None:

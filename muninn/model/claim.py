@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .content import MISSING, Basis, Revision
+from .content import MISSING, Basis, ContentHash, Revision
 
 Abstaining = Literal["changed", "missing", "archived", "unreadable"]
 """Why a claim abstains: the source holds other bytes; is not there; was archived; cannot be read now."""
@@ -54,11 +54,16 @@ def stand(claim: Claim, found: Basis | None, *, archived: bool) -> Held | Abstai
     ``found`` None says that the source cannot be read; ``archived`` tells a source that was archived from one that is
     gone otherwise.
     """
-    if found == claim.source.hash:
-        return Held(claim)
-    why: Abstaining = "changed"
+    why = why_not(claim.source.hash, found, archived=archived)
+    return Held(claim) if why is None else Abstained(claim.id, claim.source.path, why)
+
+
+def why_not(expected: ContentHash, found: Basis | None, *, archived: bool) -> Abstaining | None:
+    """Why a path does not hold the bytes that something was made from, None where it does; ``found`` as above."""
+    if found == expected:
+        return None
     if found is None:
-        why = "unreadable"
-    elif found is MISSING:
-        why = "archived" if archived else "missing"
-    return Abstained(claim.id, claim.source.path, why)
+        return "unreadable"
+    if found is MISSING:
+        return "archived" if archived else "missing"
+    return "changed"

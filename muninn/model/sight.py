@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from .content import MISSING, Basis, ContentHash, NotePath
 
@@ -52,6 +52,10 @@ class TooMuch:
 
 
 Sight = File | Absent | Blocked | Elsewhere
+
+
+OTHER: Final = ContentHash("")
+"""Stands for bytes that were not read, and that are not those which are asked about."""
 
 
 def basis_of(sight: Sight) -> Basis | None:
