@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from index import Index, IndexSettings
-from muninn.model.errors import SettingsError
+from muninn.model.errors import SettingsError, VaultUnavailableError
 from muninn.model.rights import Globs
 from muninn.settings import Places, Settings
 
@@ -24,7 +25,12 @@ def index_of(settings: Settings) -> Index:
 
 
 def vault_root(places: Places) -> Path:
-    """The vault's folder. Raises SettingsError where none is named."""
+    """The vault's folder. Raises SettingsError where none is named, VaultUnavailableError where none is there."""
     if places.vault is None:
         raise SettingsError("no vault is named: give --vault DIR, set MUNINN_VAULT, or write vault = … in muninn.toml")
+    if not os.path.isdir(places.vault):
+        raise VaultUnavailableError(
+            f"expected the vault, a folder of notes, at {places.vault}; there is none that can be opened: "
+            "look at --vault, MUNINN_VAULT, or whether it is mounted"
+        )
     return places.vault

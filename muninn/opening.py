@@ -12,7 +12,7 @@ from contextlib import suppress
 from ledger import Ledger, checkpoint
 from muninn.door import Door
 from muninn.indexes import index_of, vault_root
-from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
+from muninn.model.errors import LedgerUnavailableError
 from muninn.settings import Places, Settings
 from muninn.thinking import models_of
 from muninn.vault import MARK, Vault, adopt
@@ -60,8 +60,6 @@ def _glanced_at(places: Places) -> Ledger:
 def beside(settings: Settings) -> Door:
     """Open what is there for a command: nothing is made but the index's own files."""
     root = vault_root(settings.places)
-    if not root.is_dir():
-        raise VaultUnavailableError(f"the vault's root is missing or no folder: {root}")
     ledger = Ledger(settings.places.ledger)
     expected = ledger.vault_id if settings.places.ledger.exists() else None
     vault = adopt(root, expected) if expected is not None else Vault(root, None)

@@ -8,8 +8,9 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import click
 
@@ -21,6 +22,18 @@ from muninn.settings import Settings
 from muninn.vault import GatewayLock
 
 log = logging.getLogger("muninn.serve")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where a gateway listens, under which further names, and who does TLS. Port 0 takes any free one."""
+
+    host: str
+    port: int
+    allowed: tuple[str, ...] = ()
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    behind_proxy: bool = False
 
 
 @click.command()
@@ -41,27 +54,32 @@ def serve(
     behind_proxy: bool,
 ) -> None:
     """Start the gateway on a vault, and serve until it is told to stop (SIGTERM or Ctrl-C)."""
-    _check_binding(host, tls_cert, tls_key, behind_proxy)
+    gateway(settings, Binding(host, port, allowed, tls_cert, tls_key, behind_proxy))
+
+
+def gateway(settings: Settings, binding: Binding, announce: Callable[[int], None] | None = None) -> None:
+    """Serve until told to stop. ``announce`` gets the port once vault, lock and address are held, before any call.
+
+    Raises SettingsError for a binding that cannot be and, without ``announce``, where there is no client yet;
+    MuninnError where vault or address cannot be had.
+    """
+    _check_binding(binding)
     _start_logs()
-    if not clients.load(settings.places.clients):
-        raise SettingsError("there is no client yet; make one first with: muninn client add NAME")
+    if announce is None and not clients.load(settings.places.clients):
+        home = settings.places.home
+        raise SettingsError(f"there is no client yet; make one first with: muninn client add NAME --home {home}")
     door = opening.for_serving(settings)
-    with _locked(settings, door, port) as lock:
-        listening = _listen(host, port)
-        lock.note(int(listening.getsockname()[1]))
+    with _locked(settings, door, binding.port) as lock:
+        listening = _listen(binding.host, binding.port)
+        port = int(listening.getsockname()[1])
+        lock.note(port)
+        if announce is not None:
+            announce(port)
         _play_what_a_crash_left(door)
-        _run(settings, door, listening, host, allowed, tls_cert, tls_key)
+        _run(settings, door, listening, binding)
 
 
-def _run(
-    settings: Settings,
-    door: Door,
-    listening: socket.socket,
-    host: str,
-    allowed: tuple[str, ...],
-    tls_cert: str | None,
-    tls_key: str | None,
-) -> None:
+def _run(settings: Settings, door: Door, listening: socket.socket, binding: Binding) -> None:
     import uvicorn
 
     from muninn import app, patience
@@ -69,7 +87,10 @@ def _run(
     port = int(listening.getsockname()[1])
     register = clients.Register(settings.places.clients)
     front = app.Front(
-        register, app.host_names(host, allowed), settings.values["rate_per_s"], settings.values["rate_burst"]
+        register,
+        app.host_names(binding.host, binding.allowed),
+        settings.values["rate_per_s"],
+        settings.values["rate_burst"],
     )
     _raise_file_limit()
     config = uvicorn.Config(
@@ -80,17 +101,28 @@ def _run(
         proxy_headers=False,
         timeout_graceful_shutdown=5,
         http=patience.protocol(),
-        ssl_certfile=tls_cert,
-        ssl_keyfile=tls_key,
+        ssl_certfile=binding.tls_cert,
+        ssl_keyfile=binding.tls_key,
     )
-    scheme = "https" if tls_cert else "http"
-    shown = f"[{host}]" if ":" in host else host
+    try:
+        config.load()
+    except OSError as error:  # ssl's own errors are OSErrors, too
+        raise SettingsError(
+            f"expected a certificate chain and its private key in PEM; {binding.tls_cert} and {binding.tls_key} do not "
+            f"load ({error.strerror or error}): look at --tls-cert and --tls-key"
+        ) from error
     # uvicorn raises the signal it was stopped by once more when it is done; by then there is nothing left to stop.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
-    shown = "every address of this machine" if host in ("0.0.0.0", "::") else f"{scheme}://{shown}:{port}/mcp"
-    click.echo(f"muninn: serving the vault at {shown}, port {port} (health at /health)")
+    click.echo(f"muninn: serving the vault at {_address(binding, port)} (health at /health)")
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def _address(binding: Binding, port: int) -> str:
+    if binding.host in ("0.0.0.0", "::"):
+        return f"every address of this machine, port {port}"
+    host = f"[{binding.host}]" if ":" in binding.host else binding.host
+    return f"{'https' if binding.tls_cert else 'http'}://{host}:{port}/mcp"
 
 
 @contextmanager
@@ -112,13 +144,14 @@ def _play_what_a_crash_left(door: Door) -> None:
         log.error("what a crash left could not be played; writes stop", extra={"reason": str(error)})
 
 
-def _check_binding(host: str, tls_cert: str | None, tls_key: str | None, behind_proxy: bool) -> None:
-    if (tls_cert is None) != (tls_key is None):
+def _check_binding(binding: Binding) -> None:
+    if (binding.tls_cert is None) != (binding.tls_key is None):
         raise SettingsError("--tls-cert and --tls-key belong together; give both or none")
-    if host not in ("127.0.0.1", "::1", "localhost") and tls_cert is None and not behind_proxy:
+    loopback = binding.host in ("127.0.0.1", "::1", "localhost")
+    if not loopback and binding.tls_cert is None and not binding.behind_proxy:
         raise SettingsError(
-            f"--host {host} is not loopback: tokens would travel in clear. Give --tls-cert and --tls-key, or say "
-            "--behind-proxy if a proxy before this gateway does TLS"
+            f"--host {binding.host} is not loopback: tokens would travel in clear. Give --tls-cert and --tls-key, or "
+            "say --behind-proxy if a proxy before this gateway does TLS"
         )
 
 

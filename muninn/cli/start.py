@@ -12,10 +12,10 @@ import click
 
 from muninn import clients
 from muninn.cli.options import places
-from muninn.cli.serve import serve
+from muninn.cli.serve import Binding, gateway
 from muninn.indexes import vault_root
 from muninn.model.rights import DEFAULT_SCOPES
-from muninn.settings import Places, Settings
+from muninn.settings import Places, Settings, load
 
 FIRST_CLIENT = "first-agent"
 
@@ -45,30 +45,24 @@ def first_client(path: Path) -> str | None:
 @click.option("--sample", metavar="DIR", help="use a copy of the sample vault, kept below this folder")
 @click.option("--port", default=8460, show_default=True, type=click.IntRange(0, 65535))
 @places
-@click.pass_context
-def start(ctx: click.Context, settings: Settings, sample: str | None, port: int) -> None:
+def start(settings: Settings, sample: str | None, port: int) -> None:
     """Make a first client where there is none, say how to connect, and serve."""
-    found = lay_out_sample(Path(sample)) if sample else settings.places
-    vault_root(found)
-    token = first_client(found.clients)
+    if sample:
+        found = lay_out_sample(Path(sample))
+        settings = load(os.environ, str(found.vault), str(found.home), str(found.cache))
+    vault_root(settings.places)
     token_file = Path(sample) / "token" if sample else None
-    if token is not None and token_file is not None:
-        _write_private(token_file, token)
-    elif token_file is not None and token_file.exists():
-        token = token_file.read_text(encoding="utf-8").strip()
-    _say_how_to_connect(port, token, token_file, found)
-    ctx.invoke(
-        serve,
-        vault=str(found.vault) if found.vault else None,
-        home=str(found.home),
-        cache=str(found.cache),
-        host="127.0.0.1",
-        port=port,
-        allowed=(),
-        tls_cert=None,
-        tls_key=None,
-        behind_proxy=False,
-    )
+
+    def announce(port: int) -> None:
+        # Only now: a token that is shown for a gateway that then does not start would never be seen again.
+        token = first_client(settings.places.clients)
+        if token is not None and token_file is not None:
+            _write_private(token_file, token)
+        elif token_file is not None and token_file.exists():
+            token = token_file.read_text(encoding="utf-8").strip()
+        _say_how_to_connect(port, token, token_file, settings.places)
+
+    gateway(settings, Binding("127.0.0.1", port), announce)
 
 
 def _write_private(path: Path, text: str) -> None:
