@@ -101,7 +101,10 @@ def test_a_missing_vault_is_said_with_status_1(person: Person) -> None:
     for arguments in (("index", "scan"), ("search", "x"), ("read", "a.md")):
         ran = person.runs(*arguments)
         assert ran.exit_code == 1
-        assert "vault" in ran.output
+        assert f"at {person.vault}" in ran.output
+        assert "--vault" in ran.output
+    assert not person.home.exists()
+    assert not person.cache.exists()
 
 
 def test_no_vault_at_all_says_what_to_give(tmp_path: Path) -> None:
@@ -137,3 +140,23 @@ def test_a_command_imports_only_what_it_needs(tmp_path: Path, arguments: list[st
         env={"MUNINN_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
     )
     assert run.stdout.strip().splitlines()[-1] == "[]"
+
+
+def test_a_search_that_its_options_leave_empty_says_so(person: Person) -> None:
+    assert "without the options" in person.runs("search", "canary", "--status", "done").output
+    assert "without the options" not in person.runs("search", "canary", "--status", "active").output
+    assert "without the options" not in person.runs("search", "zebra").output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("history", "a.md"),
+        ("read", "a.md", "--revision", "ev-1-abc"),
+        ("undo", "--external", "--since", "1h"),
+        ("lint",),
+    ],
+)
+def test_before_the_first_start_there_is_no_ledger_and_that_is_said(person: Person, arguments: tuple[str, ...]) -> None:
+    ran = person.runs(*arguments)
+    assert (ran.exit_code, "it is made when the gateway first starts" in ran.output) == (1, True), ran.output

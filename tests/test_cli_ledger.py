@@ -182,6 +182,26 @@ def test_history_with_diffs(served: Person) -> None:
     assert "diff" not in served.json("history", "a.md")["events"][0]
 
 
+def test_history_tells_the_owner_from_what_came_around_the_door(served: Person) -> None:
+    (served.vault / "a.md").write_bytes(ONE)
+    assert served.runs("index", "scan").exit_code == 0
+    assert served.runs("undo", "--external", "--since", "1h").exit_code == 0
+    undone, outside, *_ = served.runs("history", "a.md").output.splitlines()[::2]
+    assert (undone.split(maxsplit=1)[1], outside.split(maxsplit=1)[1]) == (
+        "undo      the owner",
+        "external  around the door",
+    )
+
+
+def test_a_history_without_events_names_the_path(served: Person) -> None:
+    assert "no events of nowhere.md" in served.runs("history", "nowhere.md").output
+
+
+def test_an_undo_of_no_time_at_all_is_refused(served: Person) -> None:
+    ran = served.runs("undo", "--client", "ada", "--since", "1h", "--until", "2h")
+    assert (ran.exit_code, "--since must lie before --until" in ran.output) == (1, True), ran.output
+
+
 def test_export_writes_contents_only_when_asked_and_for_the_owner_alone(served: Person) -> None:
     plain = [json.loads(line) for line in served.runs("ledger", "export").stdout.splitlines()]
     assert [row["seq"] for row in plain] == [1, 2, 3, 4, 5, 6]
@@ -190,6 +210,8 @@ def test_export_writes_contents_only_when_asked_and_for_the_owner_alone(served: 
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert {ContentHash.of(ONE), ContentHash.of(TWO)} <= {row["content"]["hash"] for row in lines if "content" in row}
     assert file.stat().st_mode & 0o777 == 0o600
+    nowhere = served.runs("ledger", "export", str(served.folder / "nowhere/ledger.jsonl"))
+    assert (nowhere.exit_code, "cannot be written: No such file" in nowhere.output) == (1, True), nowhere.output
 
 
 def test_purge_asks_and_then_removes(served: Person) -> None:
@@ -199,6 +221,8 @@ def test_purge_asks_and_then_removes(served: Person) -> None:
     ran = served.runs("ledger", "purge", digest, "--reason", "why", stdin="y\n")
     assert (ran.exit_code, "recorded in row 7" in ran.output) == (0, True), ran.output
     assert not served.doors[0].ledger.keeps(digest)
+    again = served.runs("ledger", "purge", digest, "--reason", "why", "--yes")
+    assert (again.exit_code, again.output) == (0, "nothing was left to remove: an earlier row has it\n")
     assert served.json("ledger", "verify")["ok"] is True
     newest, oldest = served.json("history", "a.md")["events"]
     assert (newest["before_kept"], newest["after_kept"], oldest["after_kept"]) == (False, True, False)

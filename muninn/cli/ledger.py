@@ -13,7 +13,7 @@ import click
 from ledger import Ledger, checkpoint, export
 from ledger import verify as verify_file
 from muninn.cli.differences import coloured, difference
-from muninn.cli.options import as_json, fail, places, show_json
+from muninn.cli.options import as_json, fail, need_ledger, places, show_json
 from muninn.cli.progress import bar
 from muninn.model.content import ContentHash
 from muninn.model.errors import SettingsError
@@ -180,8 +180,10 @@ def purge(settings: Settings, hashes: tuple[str, ...], reason: str, force: bool,
         click.echo(refusal, err=True)
     if ended.refusals:
         fail("nothing was removed")
-    if not as_json:
-        click.echo(f"removed {len(digests)} kept contents, recorded in row {ended.row or 'that was there before'}")
+    if not as_json and ended.row is None:
+        click.echo("nothing was left to remove: an earlier row has it")
+    elif not as_json:
+        click.echo(f"removed {len(digests)} kept contents, recorded in row {ended.row}")
     if ended.copies:
         click.echo(f"muninn: copies made before a migration may hold them: {', '.join(ended.copies)}", err=True)
     if not ended.gone:
@@ -189,8 +191,7 @@ def purge(settings: Settings, hashes: tuple[str, ...], reason: str, force: bool,
 
 
 def _open(settings: Settings) -> Ledger:
-    if not settings.places.ledger.exists():
-        fail(f"there is no ledger in {settings.places.home}; it is made when the gateway first starts")
+    need_ledger(settings)
     return Ledger(settings.places.ledger)
 
 
@@ -224,4 +225,7 @@ def _opened_for_writing(file: str) -> Any:
     """Standard output, or a file that its owner alone can read: what is exported may be private."""
     if file == "-":
         return click.open_file(file, "w", encoding="utf-8")
-    return open(file, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
+    try:
+        return open(file, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be written: {error.strerror}") from error

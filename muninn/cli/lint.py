@@ -9,7 +9,7 @@ import click
 
 from muninn import linting, opening
 from muninn.cli.differences import coloured
-from muninn.cli.options import as_json, owner, places, private_too, show_json
+from muninn.cli.options import as_json, need_ledger, owner, places, private_too, show_json
 from muninn.cli.times import moment
 from muninn.settings import Settings
 
@@ -27,6 +27,7 @@ def lint(settings: Settings, since: str | None, private: bool, as_json: bool) ->
     Exit status: 0 nothing to look at; 1 the worklist is not empty, or the vault or the ledger cannot be read (said on
     stderr); 2 the command line is wrong.
     """
+    need_ledger(settings)
     door = opening.beside(settings)
     found = linting.lint(door, owner(settings, private), moment(since, "--since") if since is not None else None)
     if as_json:

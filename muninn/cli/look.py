@@ -9,7 +9,7 @@ import click
 from muninn import opening, reading
 from muninn.answers import to_json
 from muninn.cli.differences import coloured, difference
-from muninn.cli.options import as_json, fail, owner, places, private_too, refuse, show_json
+from muninn.cli.options import as_json, fail, need_ledger, owner, places, private_too, refuse, show_json
 from muninn.model.content import MISSING, Basis, ContentHash
 from muninn.model.refusal import Refusal
 from muninn.settings import Settings
@@ -33,6 +33,8 @@ def read(
     as_json: bool,
 ) -> None:
     """Print a note. With --json: as agents get it, with the hash that a write needs."""
+    if revision is not None:
+        need_ledger(settings)
     door = opening.beside(settings)
     parsed = reading.parse_path(path)
     if isinstance(parsed, Refusal):
@@ -64,6 +66,7 @@ def read(
 @places
 def history(settings: Settings, path: str, cursor: str | None, diffs: bool, private: bool, as_json: bool) -> None:
     """Show the events of a path, newest first, of archived paths as well."""
+    need_ledger(settings)
     door = opening.beside(settings)
     parsed = reading.parse_path(path)
     answer = parsed if isinstance(parsed, Refusal) else reading.history(door, owner(settings, private), parsed, cursor)
@@ -78,14 +81,14 @@ def history(settings: Settings, path: str, cursor: str | None, diffs: bool, priv
         show_json(found)
         return
     for number, event in enumerate(answer.events):
-        who = event.client or "around the door"
+        who = event.client or ("around the door" if event.kind == "external" else "the owner")
         why = f" ({event.reason}{': ' + event.note if event.note else ''})" if event.reason else ""
         click.echo(f"{event.at}  {event.kind:<9} {who}{why}")
         click.echo(f"    {event.before[:12]} → {event.after[:12]}  {event.event}")
         if diffs:
             click.echo(coloured(shown[number]))
     if not answer.events:
-        click.echo("no events", err=True)
+        click.echo(f"no events of {path}: nothing is known to have changed it; is it its path in the vault?", err=True)
 
 
 def _side(text: str) -> Basis:

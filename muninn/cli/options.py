@@ -48,6 +48,12 @@ def owner(settings: Settings, private: bool) -> Rights:
     return Rights(None, scopes, private_paths=settings.private)
 
 
+def need_ledger(settings: Settings) -> None:
+    """End the command where the home has no ledger yet."""
+    if not settings.places.ledger.exists():
+        fail(f"there is no ledger in {settings.places.home}; it is made when the gateway first starts")
+
+
 def fail(message: str) -> None:
     """End the command with a message on stderr and exit status 1."""
     click.echo(f"muninn: {message}", err=True)

@@ -59,3 +59,6 @@ def search(
         click.echo("the index could not answer, the files were scanned; muninn index rebuild makes it again", err=True)
     if found.query_note or not found.hits:
         click.echo(found.query_note or "no hits", err=True)
+    chosen = (folder, type_, status, tags or None, since, until)
+    if not found.hits and any(one is not None for one in chosen):
+        click.echo("nothing fits the words and the options together; ask without the options", err=True)

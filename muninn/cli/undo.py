@@ -7,8 +7,9 @@ import sys
 import click
 
 from muninn import holding, opening, undoing
-from muninn.cli.options import as_json, owner, places, show_json
+from muninn.cli.options import as_json, need_ledger, owner, places, show_json
 from muninn.cli.times import moment, now
+from muninn.model.errors import SettingsError
 from muninn.settings import Settings
 
 
@@ -35,8 +36,11 @@ def undo(
     """
     if (client is None) == (not external):
         raise click.UsageError("give --client NAME or --external, one of them")
+    need_ledger(settings)
     door = opening.beside(settings)
     who, begin, end = undoing.Who(client), moment(since, "--since"), moment(until, "--until") if until else now()
+    if begin >= end:
+        raise SettingsError(f"--since must lie before --until, found {begin} and {end}")
     rights = owner(settings, private=True)
     door.held.seconds = holding.HOLD_S
     found = undoing.reversals(door, who, begin, end) if dry_run else undoing.undo(door, rights, who, begin, end)
