@@ -75,7 +75,23 @@ def load(file: Path) -> Questions:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         expected = '{"questions": [{"id", "q", "path": […]}], "unanswerable": [{"id", "q"}]}'
-        raise SettingsError(f"{file} is no set of questions ({error!r}); expected {expected}") from error
+        raise SettingsError(f"{file} is no set of questions ({_fault(error)}); expected {expected}") from error
+
+
+def _fault(error: Exception) -> str:
+    match error:
+        case OSError():
+            return error.strerror or "it cannot be read"
+        case KeyError():
+            return f"{error.args[0]!r} is missing"
+        case json.JSONDecodeError():
+            return f"no JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+        case UnicodeDecodeError():
+            return "it is no UTF-8"
+        case TypeError() | AttributeError():
+            return "a list, a mapping or a text stands in the wrong place"
+        case _:
+            return str(error)
 
 
 def _question(row: Any) -> Question:

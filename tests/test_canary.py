@@ -136,6 +136,7 @@ def test_a_file_that_is_no_set_of_questions_is_an_error(owner: Owner, text: str)
     assert ran.exit_code == 1
     assert "canary.json" in ran.output
     assert "Traceback" not in ran.output
+    assert "Error(" not in ran.output
 
 
 def test_without_questions_it_says_where_to_write_them(owner: Owner) -> None:
