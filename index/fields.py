@@ -87,7 +87,7 @@ def read(path: NotePath, raw: bytes, digest: ContentHash, mtime_ns: int, setting
     """The facts of a note, and what was wrong with it."""
     parsed, text = open_text(path, raw, digest, settings.folder_page)
     date, date_fault = _date(parsed)
-    day = date[:10] if date is not None and date_fault is None else _day(mtime_ns)
+    day = date[:10] if date is not None and date_fault is None else day_of(mtime_ns)
     status = _one_line(parsed.node("status"))
     kind = _one_line(parsed.node("type"))
     facts = Facts(
@@ -215,7 +215,7 @@ def _date(parsed: note.Note) -> tuple[str | None, str | None]:
     return typed, None
 
 
-def _day(mtime_ns: int) -> str:
+def day_of(mtime_ns: int) -> str:
     """The UTC day of a file's time. Times outside the calendar give its nearest end."""
     days = min(max(mtime_ns // 86_400_000_000_000, -719_162), 2_932_896)
     return (datetime.date(1970, 1, 1) + datetime.timedelta(days=days)).isoformat()

@@ -112,10 +112,6 @@ class Tongue(dict[str, Forms]):
             word = word.replace("I", "ı").replace("İ", "i")
         return unicodedata.normalize("NFC", word).lower()
 
-    def is_common(self, folded: str) -> bool:
-        """Whether a folded word is a stop word of the language."""
-        return folded in self._stop
-
     def column(self, text: str, with_common: bool = False) -> str:
         """The terms of a text, as the index is fed with them. Stop words are left out but where they are asked for.
 

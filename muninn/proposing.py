@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from index.fields import day_of
 from muninn import editing
 from muninn.contract import Contract, OwnerRules
 from muninn.contract.rules import is_blank, is_kebab, is_real_date
 from muninn.model import note as notes
-from muninn.model.dates import day_in, day_of, in_name
+from muninn.model.dates import day_in, in_name
 from muninn.model.draft import SetFields
 from muninn.model.frontmatter import HIDDEN, Node, Scalar, Sequence
 from muninn.model.links import plain_text

@@ -51,12 +51,6 @@ def day_in(text: str) -> str | None:
     return None
 
 
-def day_of(mtime_ns: int) -> str:
-    """The UTC day of a file's time. Times outside the calendar give its nearest end."""
-    days = min(max(mtime_ns // 86_400_000_000_000, -719_162), 2_932_896)
-    return (datetime.date(1970, 1, 1) + datetime.timedelta(days=days)).isoformat()
-
-
 def _real(year: str, month: str, day: str) -> str | None:
     try:
         return datetime.date(int(year), int(month), int(day)).isoformat()
