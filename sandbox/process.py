@@ -55,7 +55,7 @@ class NoEngineError(SandboxError):
 
 @dataclass(slots=True)
 class Child:
-    """A process that waits for a script, or runs one. Made by ``start``, always ended by ``end``."""
+    """A process that waits for a script, or runs one. Made by ``launch``, ended by ``end`` or ``kill``."""
 
     process: subprocess.Popen[bytes]
     pipe: socket.socket

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from muninn import scripting
 from muninn.model.refusal import Code, Refusal
+from muninn.tool import Tool
+from muninn.tools import TOOLS
 from sandbox import bridge
 from sandbox.bridge import Broken, Call, Calls, Done, Failed, Logged, Over, Spent, Stuck
 
@@ -102,3 +106,12 @@ def test_ordinary_values_have_none() -> None:
 def test_half_characters_become_the_replacement() -> None:
     assert bridge.text_of("a\ud800b") == "a?b"
     assert bridge.text_of("é😀") == "é😀"
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.name in bridge._FIRST], ids=lambda tool: tool.name)
+def test_a_script_may_give_what_the_tool_takes(tool: Tool) -> None:
+    taken = set(tool.input_schema["properties"]) - {"revision"}  # a script reads what is there now
+    assert {bridge._FIRST[tool.name], *bridge._OPTIONS[tool.name]} == taken
+    shown = scripting.SAYS.partition(f"vault.{tool.name}(")[2].partition(")")[0]
+    named = re.findall(r"\w+", shown)
+    assert named == [bridge._FIRST[tool.name], *(name for name in bridge._OPTIONS[tool.name] if name != "explain")]
