@@ -116,7 +116,7 @@ A flag goes before the environment, the environment before `muninn.toml`, that b
 | --- | --- | --- |
 | `MUNINN_VAULT` | `--vault` | the vault's folder; there is no default |
 | `MUNINN_HOME` | `--home` | ledger, clients and settings; default: the platform's data folder |
-| `MUNINN_CACHE` | `--cache` | the index; default: the platform's cache folder |
+| `MUNINN_CACHE` | `--cache` | the index; default: a folder for each vault in the platform's cache folder |
 | `MUNINN_LOG_LEVEL` | | `debug`, `info`, `warning` or `error`; default `info` |
 
 Home and cache may not lie inside the vault, nor the vault inside one of them.
