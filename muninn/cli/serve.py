@@ -165,7 +165,9 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.listen(1024)
     except OSError as error:
         listening.close()
-        raise MuninnError(f"cannot listen on {host}:{port} ({error.strerror}); choose another --port") from error
+        raise MuninnError(
+            f"cannot listen on {host}:{port} ({error.strerror}); choose another --port (with make: PORT=N)"
+        ) from error
     listening.set_inheritable(False)
     return listening
 
