@@ -12,11 +12,12 @@ import importlib.util
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from muninn.home import put
 from muninn.model.errors import SettingsError
 from muninn.settings import Places
 
@@ -249,21 +250,10 @@ def _digest(file: Path) -> str:
 
 def _write(home: Path, kept: Mapping[Kind, Record]) -> None:
     text = {
-        record.kind: {"name": record.name, "backend": record.backend, "files": dict(record.files)}
-        for record in _sorted(kept.values())
+        kind: {"name": record.name, "backend": record.backend, "files": dict(record.files)}
+        for kind, record in sorted(kept.items())
     }
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = home / f"{RECORDS}.new"
-    descriptor = os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as written:
-        written.write(json.dumps(text, indent=1, ensure_ascii=False) + "\n")
-        written.flush()
-        os.fsync(written.fileno())
-    os.replace(fresh, home / RECORDS)
-
-
-def _sorted(kept: Iterable[Record]) -> list[Record]:
-    return sorted(kept, key=lambda record: record.kind)
+    put(home / RECORDS, json.dumps(text, indent=1, ensure_ascii=False) + "\n")
 
 
 def _backend(text: str) -> Backend:

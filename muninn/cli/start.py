@@ -13,6 +13,7 @@ import click
 from muninn import clients
 from muninn.cli.options import places
 from muninn.cli.serve import Binding, gateway
+from muninn.home import put
 from muninn.indexes import vault_root
 from muninn.model.rights import DEFAULT_SCOPES
 from muninn.settings import Places, Settings, load
@@ -57,18 +58,12 @@ def start(settings: Settings, sample: str | None, port: int) -> None:
         # Only now: a token that is shown for a gateway that then does not start would never be seen again.
         token = first_client(settings.places.clients)
         if token is not None and token_file is not None:
-            _write_private(token_file, token)
+            put(token_file, token + "\n")
         elif token_file is not None and token_file.exists():
             token = token_file.read_text(encoding="utf-8").strip()
         _say_how_to_connect(port, token, token_file, settings.places)
 
     gateway(settings, Binding("127.0.0.1", port), announce)
-
-
-def _write_private(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
 
 
 def _say_how_to_connect(port: int, token: str | None, token_file: Path | None, found: Places) -> None:
