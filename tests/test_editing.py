@@ -12,8 +12,9 @@ from muninn import editing
 from muninn.editing import edited, rendered
 from muninn.model import note as notes
 from muninn.model.draft import Append, Edit, Replace, Section, SetFields
-from muninn.model.frontmatter import plain, read
+from muninn.model.frontmatter import plain
 from muninn.model.refusal import Code, Refusal
+from muninn.model.yaml_reader import read
 from tests.conftest import path
 
 DOC = """---

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from muninn.model import frontmatter as yaml_reader
+from muninn.model import frontmatter
 from muninn.model.note import Note
 from muninn.model.rights import Globs
 
@@ -73,9 +73,9 @@ def _body(rules: tuple[Rule, ...], folder_page: str | None, private: Globs, exem
     ]
     limits = {
         "note_bytes": MAX_NOTE_BYTES,
-        "frontmatter_bytes": yaml_reader.MAX_BYTES,
-        "frontmatter_depth": yaml_reader.MAX_DEPTH,
-        "number_digits": yaml_reader.MAX_DIGITS,
+        "frontmatter_bytes": frontmatter.MAX_BYTES,
+        "frontmatter_depth": frontmatter.MAX_DEPTH,
+        "number_digits": frontmatter.MAX_DIGITS,
         "exempt": list(exempt.patterns),
     }
     return {"rules": published, "limits": limits, "folder_index": folder_page, "private": list(private.patterns)}

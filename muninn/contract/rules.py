@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Final
 
-from muninn.model import frontmatter as yaml_reader
+from muninn.model import frontmatter
 from muninn.model.frontmatter import Mapping, Scalar, Sequence
 from muninn.model.note import Note
 
@@ -93,8 +93,8 @@ def build(owner: OwnerRules) -> tuple[Rule, ...]:
         ),
         _flaw_rule(
             "limits",
-            f"The frontmatter has at most {yaml_reader.MAX_BYTES} bytes, {yaml_reader.MAX_DEPTH} levels, "
-            f"and numbers of at most {yaml_reader.MAX_DIGITS} digits.",
+            f"The frontmatter has at most {frontmatter.MAX_BYTES} bytes, {frontmatter.MAX_DEPTH} levels, "
+            f"and numbers of at most {frontmatter.MAX_DIGITS} digits.",
             good,
             _with(good, "deep: " + "[" * 40 + "]" * 40),
             ("size", "depth", "numbers"),
@@ -158,7 +158,7 @@ def _tags(owner: OwnerRules) -> str:
 
 
 def _quoted(word: str) -> str:
-    return word if _SAFE_WORD.match(word) and yaml_reader.resolve(word) == word else json.dumps(word)
+    return word if _SAFE_WORD.match(word) and frontmatter.resolve(word) == word else json.dumps(word)
 
 
 def _with(good: str, line: str) -> str:

@@ -1,8 +1,5 @@
-"""The YAML at the top of a note, read and never written.
-
-The text is turned into a small tree of our own from libyaml's events, so that a value keeps how it
-was typed, on which line it stands and what YAML made of it. Building from events keeps deep
-nesting and alias bombs harmless: nothing is expanded and nothing recurses.
+"""The YAML at the top of a note as a small tree, in which a value keeps how it was typed, on which line it stands and
+what YAML made of it.
 
 Sources: YAML 1.1 core schema (https://yaml.org/type/) for what a bare word means; dates and times of
 day stay text, because a note's ``12:30`` is no number.
@@ -10,7 +7,6 @@ day stay text, because a note's ``12:30`` is no number.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,8 +15,6 @@ from typing import Any, Final
 MAX_BYTES: Final = 64 * 1024
 MAX_DEPTH: Final = 32
 MAX_DIGITS: Final = 100
-_REMEMBERED_CHARACTERS: Final = 4096
-"""A longer block is read anew each time, so that what is remembered stays within a few megabytes."""
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"})
@@ -108,36 +102,6 @@ def plain(node: Node) -> Any:
             return [plain(item) for item in items]
         case Mapping(entries, _):
             return {key.typed: plain(value) for key, value in entries}
-
-
-def read(text: str, first_line: int) -> Frontmatter:
-    """Read the YAML between the fences. Never raises: what is wrong comes back as flaws.
-
-    ``first_line`` is the number of the file's line on which ``text`` begins.
-    """
-    if len(text) <= _REMEMBERED_CHARACTERS:
-        return _remembered(text, first_line)
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > MAX_BYTES:
-        return Frontmatter(None, (Flaw("size", f"frontmatter is {size} bytes; at most {MAX_BYTES} are allowed"),))
-    return _read(text, first_line)
-
-
-def _read(text: str, first_line: int) -> Frontmatter:
-    # YAML's parser is a good part of what a command would import, and most frontmatter can do without it.
-    from . import plain_yaml
-
-    found = plain_yaml.read(text, first_line)
-    if found is not None:
-        return found
-    from .yaml_events import build
-
-    return build(text, first_line, tuple(hidden(text, first_line)))
-
-
-# One write reads the same frontmatter for its verdict, for the folder's page and for the index, and an agent reads a
-# note before it writes it. The result is frozen all through, so that it may be shared.
-_remembered = functools.lru_cache(maxsize=1024)(_read)
 
 
 def resolve(typed: str) -> str | int | float | bool | None:

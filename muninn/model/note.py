@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import frontmatter as yaml_reader
+from . import yaml_reader
 from .content import ContentHash, NotePath, Revision
 from .frontmatter import Flaw, Frontmatter, Node, Scalar, Sequence
 

@@ -10,8 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from muninn.model import note as notes
-from muninn.model.frontmatter import Scalar, read, resolve
+from muninn.model.frontmatter import Scalar, resolve
 from muninn.model.note import Note
+from muninn.model.yaml_reader import read
 from tests.conftest import note_text, path
 
 
