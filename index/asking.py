@@ -118,7 +118,7 @@ def ask(
     """The ``want`` best notes that the filters fit and that ``sees`` lets through; with ``everything`` it lets through
     whatever this shelf holds, and what is only counted is not asked one by one."""
     notes = _count_notes(connection)
-    planned = plan(question, connection, notes)
+    planned = plan(question, connection, notes, None if everything else sees)
     if planned.expression is None:
         return Candidates((), False, 0, planned, notes)
     rows: list[Candidate] = []

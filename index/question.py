@@ -9,7 +9,7 @@ does not know it, is found in ``guessing``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -19,7 +19,7 @@ from . import guessing
 from .guessing import Guess
 from .languages import FALLBACK, MOST_AT_ONCE, markers
 from .store import one
-from .words import PREFIX, Lexicon, Tongue, fold, identifiers, pattern
+from .words import PREFIX, Lexicon, Tongue, fold, identifiers, pattern, phrase
 
 MOST_WORDS: Final = 64
 MOST_CHARACTERS: Final = 16_384
@@ -143,12 +143,15 @@ class Plan:
     words: tuple[Word, ...] = ()
 
 
-def plan(question: Question, connection: apsw.Connection, notes: int) -> Plan:
-    """Choose the terms to ask for, by how many notes each stands in."""
+def plan(
+    question: Question, connection: apsw.Connection, notes: int, sees: Callable[[str], bool] | None = None
+) -> Plan:
+    """Choose the terms to ask for, by how many notes each stands in. ``sees`` says by which notes a word is known, None
+    that by all."""
     tongues = _spoken(question, connection, notes)
     words = [_in_tongues(word, tongues) for word in question.words]
     counts = _counts(connection, [term for word in words for term in word.terms] + list(question.names))
-    guessed = guessing.guess(words, tongues, connection, counts)
+    guessed = guessing.guess(words, tongues, connection, counts, sees)
     more = {number: found.terms for number, found in guessed.items()}
     meanings: dict[str, int] = {}
     costs: list[int] = []
@@ -241,7 +244,7 @@ def _known(word: Word, part: int, counts: dict[str, int]) -> str | None:
 def _quoted(terms: str) -> str:
     if terms.startswith("~"):
         return _quoted(terms[1:]) + " *"
-    return '"' + terms.replace('"', '""') + '"'
+    return phrase(terms)
 
 
 def _counts(connection: apsw.Connection, terms: list[str]) -> dict[str, int]:

@@ -191,3 +191,31 @@ def test_long_filters_are_not_told_back_whole(room: Room, filters: dict[str, Any
     found = room.ask(Asked("surge threshold", explain=True, **filters))
     assert "is left out: it is not of the" in (found.query_note or "")
     assert len(json.dumps(found.query_note)) < 2_000
+
+
+def narrow_answers(folder: Path, hidden: str) -> list[tuple[str, list[str], str | None]]:
+    """What a client with narrow globs gets for words near ``harbour`` and ``Hafenschule``, where hidden notes hold
+    these words."""
+    folder.mkdir()
+    made = Room(folder)
+    made.put("seen/one.md", "# One\n\nthe harbour is in the north of it, and it is deep\n")
+    made.put(
+        "seen/zwei.md", "# Zwei\n\ndas ist nicht der Rand, und auch nicht die Tiefe von einem Hafen mit Hafenschule\n"
+    )
+    for number in range(4):
+        made.put(f"hidden/{number}.md", f"# Das ist auch {number}\n\nund nicht die, von der {hidden}\n")
+    made.sweep()
+    queries = ("hrabour", "habrour north", "ist das auch nicht die schule", "ist das auch nicht die Hafentiefe")
+    found = [(query, made.ask(query, NARROW)) for query in queries]
+    made.index.close()
+    return [(query, [hit.path for hit in one.hits], one.query_note) for query, one in found]
+
+
+@pytest.mark.parametrize(
+    "hidden", ["hrabour habrour", "hrxbour hrbour hraboux", "altschule neuschule ostschule", "hafentiefe schule"]
+)
+def test_no_mending_tells_which_words_stand_in_notes_that_may_not_be_seen(tmp_path: Path, hidden: str) -> None:
+    plain = narrow_answers(tmp_path / "plain", "nothing at all")
+    assert plain[0][1] == ["seen/one.md"]
+    assert plain[2][1] == plain[3][1] == ["seen/zwei.md"]
+    assert narrow_answers(tmp_path / "other", hidden) == plain
