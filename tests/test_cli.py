@@ -107,6 +107,26 @@ def test_a_missing_vault_is_said_with_status_1(person: Person) -> None:
     assert not person.cache.exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(("search", "x"), "cache"), (("index", "scan"), "cache"), (("client", "add", "ada"), "home")],
+)
+def test_a_place_that_cannot_be_made_is_named(person: Person, arguments: tuple[str, ...], named: str) -> None:
+    (person.vault.parent / "file").touch()
+    ran = person.runs(*arguments, f"--{named}", str(person.vault.parent / "file/inside"))
+    assert (ran.exit_code, f"the {named} cannot be used" in ran.output) == (1, True), ran.output
+    assert f"look at --{named}" in ran.output
+
+
+def test_an_index_that_is_broken_says_how_it_is_made_again(person: Person) -> None:
+    person.json("index", "scan")
+    for file in person.cache.glob("*.db"):
+        file.write_bytes(b"no database" * 500)
+    assert "muninn index scan" in person.runs("index", "status").output
+    assert "muninn index scan" not in person.runs("index", "scan").output
+    assert "index ready" in person.runs("index", "status").output
+
+
 def test_no_vault_at_all_says_what_to_give(tmp_path: Path) -> None:
     ran = CliRunner().invoke(command, ["search", "x", "--home", str(tmp_path)], env={"MUNINN_VAULT": ""})
     assert ran.exit_code == 1

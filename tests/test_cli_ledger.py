@@ -197,6 +197,16 @@ def test_a_history_without_events_names_the_path(served: Person) -> None:
     assert "no events of nowhere.md" in served.runs("history", "nowhere.md").output
 
 
+def test_a_ledger_that_cannot_be_read_names_the_next_step(served: Person) -> None:
+    door = served.doors.pop()
+    door.ledger.close()
+    door.index.close()
+    for file in served.home.glob("ledger.db*"):
+        file.write_bytes(b"no database" * 500)
+    ran = served.runs("history", "a.md")
+    assert (ran.exit_code, "muninn ledger verify" in ran.output) == (1, True), ran.output
+
+
 def test_an_undo_of_no_time_at_all_is_refused(served: Person) -> None:
     ran = served.runs("undo", "--client", "ada", "--since", "1h", "--until", "2h")
     assert (ran.exit_code, "--since must lie before --until" in ran.output) == (1, True), ran.output

@@ -73,3 +73,5 @@ def _show(settings: Settings, in_json: bool) -> None:
     click.echo(f"index {word}: {notes} notes, {age}, {len(faults)} faults")
     if reason is not None:
         click.echo(f"{reason}; the next scan makes it anew, and until then the files are searched", err=True)
+    elif word == "broken":
+        click.echo("it cannot answer; the files are searched until it is made again: muninn index scan", err=True)

@@ -7,14 +7,15 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from muninn.model.errors import MuninnError
+from muninn.model.errors import LedgerUnavailableError, MuninnError
 from muninn.model.refusal import Refusal
 from muninn.model.rights import SCOPES, Rights
-from muninn.settings import Settings, load
+from muninn.settings import Places, Settings, load
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -30,12 +31,32 @@ def places(command: _Command) -> _Command:
     @click.option("--cache", metavar="DIR", help="the index (MUNINN_CACHE)")
     @functools.wraps(command)
     def with_places(vault: str | None, home: str | None, cache: str | None, **rest: Any) -> Any:
+        settings: Settings | None = None
         try:
-            return command(load(os.environ, vault, home, cache), **rest)
+            settings = load(os.environ, vault, home, cache)
+            return command(settings, **rest)
+        except LedgerUnavailableError as error:
+            fail(f"{error}; `muninn ledger verify` says what is wrong with it")
         except MuninnError as error:
             fail(str(error))
+        except OSError as error:
+            named = None if settings is None else _place_of(error, settings.places)
+            if named is None:
+                raise
+            fail(f"the {named} cannot be used: {error.filename}: {error.strerror}; look at --{named} and its rights")
 
     return with_places  # type: ignore[return-value]
+
+
+def _place_of(error: OSError, places: Places) -> str | None:
+    """Which of home and cache an error is about; None where it is about neither, and so a bug."""
+    if not isinstance(error.filename, str | os.PathLike):
+        return None
+    broken = Path(error.filename)
+    for name, place in (("cache", places.cache), ("home", places.home)):
+        if broken.is_relative_to(place) or place.is_relative_to(broken):
+            return name
+    return None
 
 
 private_too = click.option("--private", is_flag=True, help="private notes as well")
