@@ -207,6 +207,12 @@ def test_a_ledger_that_cannot_be_read_names_the_next_step(served: Person) -> Non
     assert (ran.exit_code, "muninn ledger verify" in ran.output) == (1, True), ran.output
 
 
+def test_an_undo_that_finds_nothing_says_so(served: Person) -> None:
+    assert "is known of bob in that time" in served.runs("undo", "--client", "bob", "--since", "1h").output
+    assert "came around the door in that time" in served.runs("undo", "--external", "--since", "1h").output
+    assert "in that time" not in served.runs("undo", "--client", "ada", "--since", "1h").output
+
+
 def test_an_undo_of_no_time_at_all_is_refused(served: Person) -> None:
     ran = served.runs("undo", "--client", "ada", "--since", "1h", "--until", "2h")
     assert (ran.exit_code, "--since must lie before --until" in ran.output) == (1, True), ran.output

@@ -63,5 +63,8 @@ def undo(
             why = f" ({one.why})" if one.why else ""
             click.echo(f"{one.state:<8} {one.path}  {str(one.now)[:12]} → {str(one.back_to)[:12]}{why}")
         click.echo(f"{len(found)} notes, {sum(one.state == 'left' for one in found)} left", err=True)
+        if not found:
+            theirs = "came around the door" if client is None else f"is known of {client}"
+            click.echo(f"nothing that could be undone {theirs} in that time; see muninn ledger show", err=True)
     if any(one.state == "left" for one in found):
         sys.exit(1)
