@@ -15,7 +15,7 @@ import apsw
 from muninn.model.content import NotePath
 
 from .fields import RETIRED, WEIGHTS
-from .words import Lexicon
+from .words import Lexicon, phrase
 
 _READ: Final = 2_000
 """Characters of the text whose words are looked at."""
@@ -40,7 +40,7 @@ def alike(
     terms = _rarest(connection, list(dict.fromkeys(lexicon.column(text[:_READ]).split())))
     if not terms:
         return []
-    expression = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    expression = " OR ".join(map(phrase, terms))
     sql = f"SELECT docs.path FROM ({_BEST}) JOIN docs ON docs.id = row ORDER BY score, docs.path"
     paths = (NotePath(path) for (path,) in connection.execute(sql, (expression,)))
     return list(islice((path for path in paths if sees(path)), want))

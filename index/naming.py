@@ -16,7 +16,7 @@ from muninn.model.content import same_name
 
 from .folding import fold
 from .question import Word
-from .words import raw_words
+from .words import phrase, raw_words
 
 MOST_WORDS: Final = 4
 """A longer question is no name."""
@@ -42,7 +42,7 @@ def named(connection: apsw.Connection, typed: Sequence[str], words: Sequence[Wor
 
 def _titled(connection: apsw.Connection, typed: Sequence[str], words: Sequence[Word]) -> list[str]:
     ways = itertools.islice(itertools.product(*(word.stems or (" ".join(word.main),) for word in words)), _MOST_WAYS)
-    begins = " OR ".join("^ " + '"' + " ".join(way).replace('"', '""') + '"' for way in ways)
+    begins = " OR ".join("^ " + phrase(" ".join(way)) for way in ways)
     sql = (
         "SELECT path, title FROM (SELECT rowid AS row FROM terms WHERE terms MATCH ?) JOIN docs ON docs.id = row"
         f" WHERE length(title) <= ? LIMIT {_MOST_ROWS}"

@@ -47,6 +47,15 @@ _ASIDE: Final = "\0"
 _EXTRA: Final = re.compile(f"{_ASIDE}([^{_ASIDE}]*){_ASIDE}")
 
 
+def phrase(terms: str) -> str:
+    """Terms with blanks between them as FTS5 takes a phrase: in quotes, so that nothing in them is an operator.
+
+    >>> phrase('say "or" near')
+    '"say ""or"" near"'
+    """
+    return '"' + terms.replace('"', '""') + '"'
+
+
 def raw_words(text: str) -> list[str]:
     """The words of a text as they stand there."""
     found: list[str] = pattern(text).findall(text)
