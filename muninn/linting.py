@@ -14,10 +14,10 @@ from muninn.door import Door
 from muninn.model import note as notes
 from muninn.model.bound import SentenceRow
 from muninn.model.claim import Abstained, Abstaining, Claim
-from muninn.model.content import Basis, NotePath
+from muninn.model.content import NotePath
 from muninn.model.note import Note
 from muninn.model.rights import Rights
-from muninn.model.sight import File
+from muninn.model.sight import File, told
 from muninn.model.summary import MOST_BYTES, Because, Current, Stale, Unknown, Why
 from muninn.summaries import registered
 from muninn.tracing import Budget, Traced, newest, trace
@@ -144,7 +144,7 @@ class _Work:
             if (path, expected) not in self._found:
                 sight = self._look(path)
                 content = sight.content if sight is not None else None
-                self._one(path, standing.why, expected, _told(sources.found(path)), content)
+                self._one(path, standing.why, expected, told(sources.found(path)), content)
             self._found[(path, expected)].claims.append(Bound(claim.id, standing.why))
         return count
 
@@ -174,7 +174,3 @@ class _Work:
         except OSError:
             return None
         return found if isinstance(found, File) else None
-
-
-def _told(basis: Basis | None) -> str | None:
-    return None if basis is None else str(basis) or None

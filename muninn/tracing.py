@@ -18,7 +18,7 @@ from muninn.door import Door
 from muninn.model.claim import why_not
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
 from muninn.model.rights import Rights
-from muninn.model.sight import OTHER, Blocked, File, TooMuch, basis_of
+from muninn.model.sight import OTHER, Blocked, File, TooMuch, basis_of, told
 from muninn.model.summary import (
     MOST_BYTES,
     MOST_CHECKS,
@@ -172,7 +172,7 @@ def _explored(root: Registration, registered: Registered, budget: Budget) -> dic
             seen = budget.look(source.path)
             why = _why(source.hash, seen, source.path, budget.door)
             if why is not None:
-                found = None if seen is None or seen.basis is None else _told(seen.basis)
+                found = None if seen is None else told(seen.basis)
                 node.edges.append(Because(source.path, why, source.hash, found))
                 continue
             if source.path not in known:
@@ -201,12 +201,7 @@ def _own(registration: Registration, seen: Seen, door: Door) -> Because | None:
     why = _why(summary.hash, seen, summary.path, door)
     if why is None:
         return None
-    found = None if seen.basis is None else _told(seen.basis)
-    return Because(summary.path, "summary_changed" if why == "changed" else why, summary.hash, found)
-
-
-def _told(basis: Basis) -> str | None:
-    return str(basis) or None
+    return Because(summary.path, "summary_changed" if why == "changed" else why, summary.hash, told(seen.basis))
 
 
 def _leaves_first(nodes: dict[NotePath, _Node]) -> dict[NotePath, None]:

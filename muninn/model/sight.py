@@ -67,3 +67,8 @@ def basis_of(sight: Sight) -> Basis | None:
             return MISSING
         case Blocked() | Elsewhere():
             return None
+
+
+def told(basis: Basis | None) -> str | None:
+    """A basis as clients are told it: a hash or ``missing``; None where no bytes were read."""
+    return None if basis is None else str(basis) or None
