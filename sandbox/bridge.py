@@ -45,12 +45,16 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
+    """The script waits for answers to these, in this order."""
+
     calls: tuple[Call, ...]
     logged: Logged
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
+    """The script returned a value."""
+
     value: Any
     logged: Logged
 
