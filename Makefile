@@ -97,3 +97,4 @@ lock: $(READY) ## resolve the pins anew
 
 clean: ## remove what setup and serve made here
 	rm -rf .venv .venv-model .run .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find muninn index ledger sandbox backup eval tests -name __pycache__ -prune -exec rm -rf {} +
