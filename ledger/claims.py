@@ -37,6 +37,11 @@ _BOUND: Final = "kind IN ('claim', 'retract', 'summary')"
 _OF_PATH: Final = (
     f"SELECT seq, at, client, body, chain FROM rows WHERE {_BOUND} AND {_PATH} = ? AND kind = ? ORDER BY seq DESC"
 )
+_REGISTRATIONS: Final = (
+    f"SELECT seq, at, client, body, chain FROM rows WHERE {_BOUND} AND {_PATH} = ? AND kind = 'summary' AND seq < ?"
+    " ORDER BY seq DESC LIMIT ?"
+)
+_AT_ONCE: Final = 16
 _CLAIMS: Final = (
     "SELECT seq, at, client, body, chain FROM rows WHERE kind = 'claim' AND seq < ? ORDER BY seq DESC LIMIT ?"
 )
@@ -209,10 +214,15 @@ class Claims:
         return found
 
     def registrations(self, path: NotePath) -> Iterator[Registration]:
-        """Registrations of this path, newest first."""
-        with self._file.reading() as reader:
-            rows = reader.execute(_OF_PATH, (path, "summary")).fetchall()
-        return map(_registration, rows)
+        """Registrations of this path, newest first; read as they are asked for, since most want the first alone."""
+        below, limit = _NEWEST, 1
+        while True:
+            with self._file.reading() as reader:
+                rows = reader.execute(_REGISTRATIONS, (path, below, limit)).fetchall()
+            yield from map(_registration, rows)
+            if len(rows) < limit:
+                return
+            below, limit = rows[-1][0], _AT_ONCE
 
     def summaries(self, after: str = "", limit: int = 100) -> list[NotePath]:
         """Paths that were registered as summaries and come after this one, in the order of their code points."""

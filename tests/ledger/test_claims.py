@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -216,3 +217,15 @@ def test_looking_up_a_path_reads_no_other_rows(book: Ledger, tmp_path: Path) -> 
             plan = " ".join(str(row[-1]) for row in other.execute(f"EXPLAIN QUERY PLAN {query}", values))
             assert "rows_by_source" in plan or "rows_of_claim" in plan or "PRIMARY KEY" in plan, plan
             assert "SCAN" not in plan, plan
+
+
+def test_of_many_registrations_no_more_are_read_than_are_asked_for(book: Ledger) -> None:
+    sources = [Revision(path(f"c/{number}.md"), SOURCE.hash) for number in range(100)]
+    ids = [book.claims.register("ada", SUMMARY, sources, {SOURCE.hash: A}).id for _ in range(300)]
+    tracemalloc.start()
+    newest = next(book.claims.registrations(SUMMARY.path))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert newest.id == ids[-1]
+    assert peak < 300_000  # all of them come to three megabytes
+    assert [one.id for one in book.claims.registrations(SUMMARY.path)] == ids[::-1]
