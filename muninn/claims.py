@@ -32,6 +32,8 @@ PAGE: Final = 100
 _PAGE_BYTES: Final = 64 * 1024 * 1024
 """Bytes of sources that are read for one page; after that it ends, and the cursor goes on."""
 _BATCH: Final = 500
+_LARGEST_BATCH: Final = 8_000
+"""Claims that are read at once where few of them may be seen: each time all retractions are read, too."""
 _HIDING: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _PLAIN: Final = frozenset("\n\t\u200c\u200d")
 """Characters of these categories that a text may hold: line ends, tabs, and the joiners of many scripts."""
@@ -287,9 +289,12 @@ def everywhere(door: Door, rights: Rights, cursor: str | None) -> ClaimsAnswer |
 
 def visible(door: Door, rights: Rights, below: int | None = None) -> Iterator[Claim]:
     """Claims that nobody has retracted and whose sources the client may see, newest first."""
-    while batch := door.ledger.claims.newest(below, _BATCH):
+    size = _BATCH
+    while batch := door.ledger.claims.newest(below, size):
         yield from (claim for claim in batch if rights.sees(claim.source.path))
-        below = batch[-1].seq
+        if len(batch) < size:
+            return
+        below, size = batch[-1].seq, min(size * 4, _LARGEST_BATCH)
 
 
 def _paged(

@@ -17,6 +17,7 @@ from muninn.claims import ClaimDraft
 from muninn.model import seams
 from muninn.model.bound import Claimed, ClaimsAnswer
 from muninn.model.change import Receipt, Request
+from muninn.model.claim import Claim
 from muninn.model.content import MISSING, ContentHash
 from muninn.model.draft import ArchiveDraft, Kept, RestoreDraft, WriteDraft
 from muninn.model.errors import LedgerUnavailableError
@@ -495,3 +496,22 @@ def test_one_word_of_many_parts_takes_no_long_time(room: Room) -> None:
     assert time.process_time() - began < 2
     assert isinstance(answer, ClaimsAnswer)
     assert len(answer.held) == 30  # what is cut off of the word counts no more
+
+
+def test_a_client_that_sees_few_claims_asks_the_ledger_a_few_times(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.lay(SOURCE, PORT)
+    for number in range(60):
+        made(room, f"the port is {number}")
+    asked: list[int] = []
+    whole = room.door.ledger.claims.newest
+
+    def counted(below: int | None = None, limit: int = 100) -> list[Claim]:
+        asked.append(limit)
+        return whole(below, limit)
+
+    monkeypatch.setattr(room.door.ledger.claims, "newest", counted)
+    monkeypatch.setattr(claims, "_BATCH", 2)
+    answer = claims.everywhere(room.door, rights(room, "eva", "d/**"), None)
+    assert isinstance(answer, ClaimsAnswer)
+    assert (answer.held, answer.abstaining) == ((), ())
+    assert asked == [2, 8, 32, 128]  # each time all retractions are read, too
