@@ -255,8 +255,8 @@ def take_ledger(copy: snapshot.Copy, scratch: Scratch, last: str, since: int, ne
     scratch.put(NOW, [manifest.schema_row(*copy.schema())])
     _take_lines(copy, scratch, since, new, work)
     scratch.put(NOW, (manifest.kept_row(kept, size) for kept, size in copy.kept()))
-    for kept, size in copy.kept():
-        new.take(bytes.fromhex(kept), size, partial(_kept, copy, kept))
+    for raw, size in new.unknown(copy.kept()):
+        new.take(raw, size, partial(_kept, copy, ContentHash(raw.hex())))
 
 
 def _kept(copy: snapshot.Copy, digest: ContentHash) -> Iterator[bytes]:

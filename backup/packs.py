@@ -89,6 +89,19 @@ class Contents:
             self.packer.add(digest, size, blocks())
             self._scratch.note_content(self._known, digest, size)
 
+    def unknown(self, contents: Iterable[tuple[str, int]]) -> Iterator[tuple[bytes, int]]:
+        """Of many contents, by hash (hex) and size, those that are not sealed yet."""
+        self._scratch.sql.execute("CREATE TABLE asked (hash BLOB PRIMARY KEY, size INTEGER NOT NULL) WITHOUT ROWID")
+        rows = ((bytes.fromhex(digest), size) for digest, size in contents)
+        self._scratch.sql.executemany("INSERT INTO asked VALUES (?, ?)", rows)
+        self._scratch.sql.execute(f"DELETE FROM asked WHERE hash IN (SELECT hash FROM {self._known})")
+        last = b""
+        query = "SELECT hash, size FROM asked WHERE hash > ? ORDER BY hash LIMIT 500"
+        while batch := self._scratch.sql.execute(query, (last,)).fetchall():
+            yield from batch
+            last = batch[-1][0]
+        self._scratch.sql.execute("DROP TABLE asked")
+
 
 def pieces(pack: Reader) -> Iterator[Piece]:
     """The pieces of a pack, in order. Raises DamagedError where it is none."""

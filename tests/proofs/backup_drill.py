@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,18 @@ _NAMES: Final = (
 _MODES: Final = (0o400, 0o440, 0o600, 0o644, 0o664, 0o666, 0o755, 0o777, 0o4755)
 
 
+_MUNINN: Final = """
+import atexit, sys
+def told():
+    sys.stdout.flush()
+    sys.stderr.write("".join(line for line in open("/proc/self/status") if line.startswith("VmHWM")))
+if sys.platform == "linux":
+    atexit.register(told)
+from muninn.__main__ import main
+main()
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What commands took: seconds of the clock, of the processor, and the most memory of one process in KiB."""
@@ -59,7 +72,9 @@ def command(*words: str, environment: dict[str, str], check: bool = True) -> Cos
         said = out.read().decode("utf-8", "replace")
     if check and process.returncode != 0:
         sys.exit(f"BROKEN {' '.join(words[:6])}: exit {process.returncode}: {said[-800:]}")
-    return Cost(took, used.ru_utime + used.ru_stime, used.ru_maxrss, said)
+    # A process counts the memory of the one that it was forked from; only it can tell its own.
+    peak = re.search(r"^VmHWM:\s+(\d+) kB$", said, re.MULTILINE)
+    return Cost(took, used.ru_utime + used.ru_stime, int(peak[1]) if peak else 0, said)
 
 
 def lay(root: Path, files: int) -> None:
@@ -135,15 +150,15 @@ class Ours:
         git = ["git", "init", "--quiet", "--bare", "--initial-branch=main", str(self.remote)]
         subprocess.run(git, check=True)
         self._muninn("backup", "init", "--remote", str(self.remote))
-        self.bare = self._muninn("backup", "list").peak
+        self.bare = self._muninn("backup", "schedule", "--help").peak
 
     def _muninn(self, *words: str) -> Cost:
-        return command(sys.executable, "-P", "-m", "muninn", *words, environment=self.environment)
+        return command(sys.executable, "-P", "-c", _MUNINN, *words, environment=self.environment)
 
     def night(self) -> tuple[list[Cost], dict[str, Any]]:
         """One run: it restores and compares by itself."""
         ran = self._muninn("backup", "run", "--json")
-        return [ran], json.loads(ran.out.splitlines()[-1])
+        return [ran], json.loads(next(line for line in ran.out.splitlines() if line.startswith("{")))
 
     def back(self, night: int) -> Path:
         """The newest set, restored by the command for it."""
