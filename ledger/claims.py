@@ -222,7 +222,7 @@ class Claims:
             yield from map(_registration, rows)
             if len(rows) < limit:
                 return
-            below, limit = rows[-1][0], _AT_ONCE
+            below, limit = int(rows[-1][0]), _AT_ONCE
 
     def summaries(self, after: str = "", limit: int = 100) -> list[NotePath]:
         """Paths that were registered as summaries and come after this one, in the order of their code points."""
