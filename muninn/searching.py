@@ -241,7 +241,7 @@ def _rank(asking: _Asking, pool: _Pool, models: Models) -> _Ranked:
     if pool.degraded:
         return _Ranked(best, "scan", "off" if models.reranking.worker is None else "no", finder)
     if pool.near is not None:
-        best = hybrid.mixed(best, union, pool.near.cosines)
+        best = hybrid.mixed(best, union, pool.near.cosines, len(question.words))
     best, reranked = models.reranking.reorder(asking.words, best, lambda row, text: index.clear(row.path, text))
     return _Ranked(best, "bm25" if pool.near is None else "hybrid", reranked, finder)
 

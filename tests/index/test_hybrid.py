@@ -1,4 +1,4 @@
-"""Words and meaning mixed: each spread over the same notes, six parts to four, logs at half, copies below."""
+"""Words and meaning mixed: each spread over the same notes, the shares by whether words know all, logs at half."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from index.fields import LOG, Facts
-from index.hybrid import MEANING, mixed
+from index.hybrid import LEAST_SPREAD, MEANING, MEANING_OF_KNOWN, mixed
 from index.passages import Traces
 from index.weighing import Weighed
 
@@ -20,9 +20,10 @@ def row(path: str, score: float, flags: int = 0) -> Weighed:
     return Weighed(note_path(path), "0" * 64, "text", facts, score, traces, frozenset({0}), 0.0, score=score)
 
 
-def order(rows: list[Weighed], cosines: dict[str, float], count: int | None = None) -> dict[str, float]:
+def order(rows: list[Weighed], cosines: dict[str, float], count: int | None = None, asked: int = 2) -> dict[str, float]:
+    """Every row holds one word of the question; by default it has two."""
     union = {row.path for row in rows[: count if count is not None else len(rows)]}
-    return {str(row.path): row.score for row in mixed(rows, union, cosines)}
+    return {str(row.path): row.score for row in mixed(rows, union, cosines, asked)}
 
 
 def test_meaning_weighs_more_than_words_and_both_count() -> None:
@@ -31,6 +32,59 @@ def test_meaning_weighs_more_than_words_and_both_count() -> None:
     assert list(found) == ["c.md", "b.md", "a.md"]
     assert found == {"c.md": MEANING, "b.md": 0.5, "a.md": round(1 - MEANING, 6)}
     assert list(order(rows, {"a.md": 0.8, "b.md": 0.5, "c.md": 0.2})) == ["a.md", "b.md", "c.md"]
+
+
+def test_words_lead_where_their_first_note_holds_the_whole_question() -> None:
+    rows = [row("a.md", 1.0), row("b.md", 0.5), row("c.md", 0.0)]
+    found = order(rows, {"a.md": 0.2, "b.md": 0.2, "c.md": 0.8}, asked=1)
+    assert found == {"a.md": round(1 - MEANING_OF_KNOWN, 6), "c.md": MEANING_OF_KNOWN, "b.md": 0.3}
+    assert next(iter(order(rows, {"a.md": 0.2, "b.md": 0.2, "c.md": 0.8}, asked=2))) == "c.md"
+
+
+def test_another_note_that_holds_the_whole_question_does_not_make_words_lead() -> None:
+    rows = [row("a.md", 1.0), replace(row("b.md", 0.5), held=frozenset({0, 1})), row("c.md", 0.0)]
+    assert next(iter(order(rows, {"a.md": 0.2, "b.md": 0.2, "c.md": 0.8}))) == "c.md"
+
+
+def test_cosines_that_lie_close_together_count_less() -> None:
+    rows = [row("a.md", 1.0), row("b.md", 0.5), row("c.md", 0.0)]
+    near = order(rows, {"a.md": 0.5, "b.md": 0.55, "c.md": 0.6})
+    assert list(near) == ["a.md", "b.md", "c.md"]
+    assert near["a.md"] == pytest.approx(1 - MEANING * 0.1 / LEAST_SPREAD)
+    assert near["c.md"] == pytest.approx(MEANING)
+    assert list(order(rows, {"a.md": 0.2, "b.md": 0.5, "c.md": 0.8})) == ["c.md", "b.md", "a.md"]
+
+
+def test_a_note_without_a_vector_loses_nothing_by_close_cosines() -> None:
+    rows = [row("a.md", 1.0), row("private.md", 0.8), row("b.md", 0.8), row("c.md", 0.0)]
+    found = order(rows, {"a.md": 0.6, "b.md": 0.58, "c.md": 0.5})
+    assert found["private.md"] == found["b.md"]
+    assert found["c.md"] < found["private.md"] < found["a.md"]
+    alike = order(rows, {"a.md": 0.5, "b.md": 0.5, "c.md": 0.5})
+    assert alike["private.md"] == alike["b.md"]
+
+
+def test_a_log_without_a_vector_counts_as_one_with() -> None:
+    rows = [row("a.md", 1.0), row("b.md", 0.5), row("2026-05-04.md", 0.5, LOG), row("2026-05-05.md", 0.5, LOG)]
+    rows.append(row("c.md", 0.0))
+    found = order(rows, {"a.md": 0.5, "2026-05-04.md": 0.5, "c.md": 0.5})
+    assert found["2026-05-04.md"] == found["2026-05-05.md"] == pytest.approx(found["b.md"] - MEANING / 2)
+
+
+def test_a_log_without_a_vector_is_not_halved_twice() -> None:
+    rows = [row("a.md", 1.0), row("2026-05-04.md", 0.5, LOG), row("c.md", 0.0)]
+    assert order(rows, {"a.md": 0.9, "c.md": 0.1})["2026-05-04.md"] == 0.5
+
+
+def test_what_is_not_mixed_does_not_move_what_is() -> None:
+    rows = [row("a.md", 1.0), row("b.md", 0.5), row("c.md", 0.1)]
+    alone, beside = (order(rows, {"a.md": 0.5, "b.md": 0.6} | more, count=2) for more in ({}, {"c.md": -0.5}))
+    assert alone == beside
+
+
+def test_where_no_meaning_is_known_words_alone_decide() -> None:
+    rows = [row("a.md", 1.0), row("b.md", 0.5), row("c.md", 0.0)]
+    assert order(rows, {}) == {"a.md": 1.0, "b.md": 0.5, "c.md": 0.0}
 
 
 def test_a_note_without_a_vector_is_placed_by_its_words() -> None:
@@ -65,4 +119,4 @@ def test_a_note_that_the_question_names_stays_first() -> None:
 
 
 def test_nothing_is_nothing() -> None:
-    assert mixed([], set(), {}) == []
+    assert mixed([], set(), {}, 1) == []

@@ -78,6 +78,11 @@ def test_a_note_in_other_words_is_found_by_its_meaning(garage: Room, by_meaning:
     assert scores == sorted(scores, reverse=True)
 
 
+def test_words_lead_where_a_note_holds_all_of_them_and_meaning_elsewhere(garage: Room, by_meaning: Semantic) -> None:
+    assert paths(ask(garage, by_meaning, "car car car harbour"))[:2] == ["g/two.md", "g/one.md"]
+    assert paths(ask(garage, by_meaning, "car car car zeppelin"))[0] == "g/one.md"
+
+
 def test_a_hit_by_meaning_shows_the_passage_that_is_near(garage: Room, encoder: HashingEncoder) -> None:
     filler = "".join(f"plain padding line {number} about nothing at all\n" for number in range(60))
     cars = "motorcar saloon automobile " * 20
