@@ -32,6 +32,8 @@ from muninn.seeing import Ahead
 from muninn.turns import MOST, Waiting
 from muninn.vault import write_lock
 
+_LARGE: Final = 128 * 1024
+"""Bytes of a note that is large."""
 _NO_LEDGER: Final = "nothing was changed. Reads go on; try again when the ledger can be written"
 
 
@@ -56,6 +58,12 @@ class _Call(Waiting):
         self.plan: Plan | None = None
         self.came: Outcome | BaseException | None = None
 
+    @property
+    def is_large(self) -> bool:
+        """Whether its note may take the index seconds. Then its writer waits for that, and those beside it do not."""
+        after = MISSING if self.plan is None else self.plan.after
+        return self.plan is not None and after is not MISSING and len(self.plan.contents.get(after, b"")) > _LARGE
+
     def tell(self, work: Callable[[], Outcome | None]) -> None:
         """Keep what comes out of a step for this call alone; what breaks in it does not stop the others."""
         try:
@@ -74,6 +82,8 @@ def commit(door: Door, rights: Rights, draft: Draft, request: Request | None) ->
     call = _Call(rights, draft, request)
     if door.line.enter(call):
         _lead(door)
+    if call.is_large:
+        _tell_index(door, [call])
     if isinstance(call.came, BaseException):
         raise call.came
     if call.came is None:
@@ -94,11 +104,16 @@ def _lead(door: Door) -> None:
     done = [call for call in taken if call.came is not None]
     door.line.hand_on([call for call in taken if call.came is None])
     try:
-        changed = dict.fromkeys(change.path for call in done if call.plan is not None for change in call.plan.changes)
-        if changed:
-            door.index.nudge(list(changed), door.vault.look)
+        _tell_index(door, [call for call in done if not call.is_large])
     finally:
         door.line.release(done)
+
+
+def _tell_index(door: Door, calls: list[_Call]) -> None:
+    """Tell the index where to look."""
+    changed = dict.fromkeys(change.path for call in calls if call.plan is not None for change in call.plan.changes)
+    if changed:
+        door.index.nudge(list(changed), door.vault.look)
 
 
 def _take_turn(door: Door, taken: list[_Call]) -> None:

@@ -578,3 +578,20 @@ def test_plans_are_connected_over_the_paths_they_share(paged: Room) -> None:
     of = [[entry.terms.path for entry in playing.connected(entries, [path(where)])] for where in (name(0), "e/a.md")]
     assert of == [[name(0), name(1)], ["e/a.md"]]
     assert playing.connected(entries, [path("none.md")]) == []
+
+
+def test_who_writes_a_large_note_tells_the_index_of_it_and_no_other_waits_for_that(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[int, list[str]] = {}
+
+    def nudge(_: object, paths: list[NotePath], look: Callable[[NotePath], Sight]) -> None:
+        told.setdefault(threading.get_ident(), []).extend(paths)
+
+    monkeypatch.setattr(type(room.nudges), "nudge", nudge)
+    large = write("e/large.md", note_text("long " * 40_000, title="Large"), None)
+    assert all(isinstance(one, Receipt) for one in together(room, [create(1), large]))
+    by_leader, by_writer = told.values()
+    assert name(1) in by_leader
+    assert "e/large.md" not in by_leader
+    assert "e/large.md" in by_writer
