@@ -218,11 +218,11 @@ class Claims:
         below, limit = _NEWEST, 1
         while True:
             with self._file.reading() as reader:
-                rows = reader.execute(_REGISTRATIONS, (path, below, limit)).fetchall()
+                rows: list[Any] = reader.execute(_REGISTRATIONS, (path, below, limit)).fetchall()
             yield from map(_registration, rows)
             if len(rows) < limit:
                 return
-            below, limit = int(rows[-1][0]), _AT_ONCE
+            below, limit = rows[-1][0], _AT_ONCE
 
     def summaries(self, after: str = "", limit: int = 100) -> list[NotePath]:
         """Paths that were registered as summaries and come after this one, in the order of their code points."""
