@@ -266,7 +266,7 @@ def _answer(asking: _Asking, pool: _Pool, models: Models) -> Found:
         more=pool.more or len(best) > len(hits),
         index_age_s=asking.index.age_s(),
         query_note=_note(asking, pool, sure, missing, mended),
-        warnings=_warnings(pool, hits),
+        warnings=_warnings(pool, hits, first=asking.index.age_s() is None),
     )
 
 
@@ -352,10 +352,12 @@ def _note(
     return "; ".join(notes) or None
 
 
-def _warnings(pool: _Pool, hits: tuple[Hit, ...]) -> tuple[Warn, ...]:
+def _warnings(pool: _Pool, hits: tuple[Hit, ...], *, first: bool) -> tuple[Warn, ...]:
+    """``first``: no scan has been through yet, so that there is an index still to come and none broken."""
     warnings = []
     if pool.degraded:
-        warnings.append(Warn("degraded", "the index could not answer, so the files themselves were scanned"))
+        why = "the index is being made for the first time" if first else "the index could not answer"
+        warnings.append(Warn("degraded", f"{why}, so the files themselves were scanned"))
     copies = tuple(hit.path for hit in hits if NotePath(hit.path).is_conflict_copy)
     if copies:
         warnings.append(Warn("conflict_copy", "a sync tool made these copies of notes; compare and merge them", copies))

@@ -109,6 +109,17 @@ def test_a_title_with_more_words_than_the_question_is_not_named_by_it_but_articl
     room.index.close()
 
 
+def test_before_the_first_scan_the_files_are_searched_and_no_index_is_called_broken(tmp_path: Path) -> None:
+    room = Room(tmp_path, fillers=3)
+    room.put("a.md", "---\ntitle: Harbour\n---\ndoors\n")
+    (warning,) = room.ask("harbour doors").warnings
+    assert (warning.code, "for the first time" in warning.message) == ("degraded", True)
+    room.index.close()
+    room.sweep()
+    assert room.ask("harbour doors").warnings == ()
+    room.index.close()
+
+
 def test_common_words_alone_look_through_titles_and_say_so(shared_room: Room) -> None:
     found = shared_room.ask("not")
     assert found.query_note is not None
