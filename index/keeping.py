@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from pathlib import Path
+from typing import Final
 
 from muninn.model.errors import IndexBrokenError, VaultUnavailableError
 
@@ -13,15 +14,19 @@ from .catalogue import Index
 from .settings import Look, Walk
 
 _log = logging.getLogger("muninn.index")
+_FIRST_AFTER_S: Final = 0.5
 
 
 def keep_fresh(index: Index, walk: Walk, look: Look, stop: threading.Event, kick: threading.Event) -> None:
     """Scan now, then every ``scan_every_s`` and whenever ``kick`` is set, until ``stop`` is set.
 
     Beside every scan a few notes are hashed whatever their stamps say, so that within ``rehash_every_s`` each was.
-    A vault or an index that is not there is said once and waited out.
+    A vault or an index that is not there is said once and waited out. Where a whole index lies there already the first
+    scan waits a moment: whoever starts this is about to answer questions, and can.
     """
     settings = index.settings
+    if index.age_s() is not None:
+        _wait(min(_FIRST_AFTER_S, settings.scan_every_s), stop, kick)
     trouble = ""
     cursor, rechecked = "", time.monotonic()
     known_faults: frozenset[str] = frozenset()

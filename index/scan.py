@@ -114,12 +114,16 @@ class Scan:
         strays: list[str] = []
         with shelf.holding() as connection:
             if shelf.stamps is None:
-                known: list[tuple[str, int]] = [*connection.execute("SELECT path, stamp FROM docs")]
-                strays = [path for path, _ in known if self._is_private(path) is not shelf.private]
-                files = [path for (path,) in connection.execute("SELECT path FROM files")]
-                shelf.stamps = Stamps.of(known, files)
-                for path in strays:
-                    shelf.stamps.drop(path)
+                # Row by row: at 100,000 notes a list of them all would stay in the process as memory it once had.
+                stamps = Stamps()
+                for (path,) in connection.execute("SELECT path FROM files"):
+                    stamps.put(path, UNREAD if path.endswith(".md") else ATTACHMENT)
+                for path, number in connection.execute("SELECT path, stamp FROM docs"):
+                    if self._is_private(path) is shelf.private:
+                        stamps.put(path, number)
+                    else:
+                        strays.append(path)
+                shelf.stamps = stamps
             meta = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('ready', 'scanned')"))
             stamps = shelf.stamps
             if not meta.get("ready"):

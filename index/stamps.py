@@ -26,16 +26,6 @@ class Stamps:
         self.notes = 0
         """How many of the files are searched notes."""
 
-    @classmethod
-    def of(cls, notes: Iterable[tuple[str, int]], files: Iterable[str]) -> Stamps:
-        """From paths with their numbers, and the paths of files whose text is not searched."""
-        made = cls()
-        for path in files:
-            made.put(path, UNREAD if path.endswith(".md") else ATTACHMENT)
-        for path, number in notes:
-            made.put(path, number)
-        return made
-
     def get(self, path: str) -> int | None:
         """The number under a path, None where it is not known."""
         folder, _, name = path.rpartition("/")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
@@ -23,7 +24,9 @@ from muninn.vault import write_lock
 
 BASELINE_BYTES: Final = 256 * 1024 * 1024
 _BATCH: Final = 200
+_AT_ONCE: Final = 50
 _PAUSE_S: Final = 0.2
+_FIRST_AFTER_S: Final = 1.0
 
 log = logging.getLogger("muninn.external")
 
@@ -58,6 +61,9 @@ class Suspects:
 def keep_witness(door: Door, suspects: Suspects, keep_bytes: bool, stop: threading.Event) -> None:
     """The body of a thread: after the first scan note what was there, then record what every later scan finds."""
     begun, trouble = False, ""
+    with suppress(LedgerUnavailableError):
+        if door.ledger.has_begun():  # what differs from it will be found as well when the first calls are answered
+            stop.wait(_FIRST_AFTER_S)
     while not stop.is_set():
         paths: list[NotePath] = []
         try:
@@ -109,12 +115,19 @@ def begin(door: Door, notes: Iterable[tuple[NotePath, ContentHash]], keep_bytes:
     ``notes`` are the paths and hashes that the scan found. At the first scan of all, they become the baseline.
     """
     found = dict(notes)
-    known = {path: door.ledger.last(path) for path in found}
+    unknown, differing = [], []
+    for number, (path, digest) in enumerate(found.items()):
+        if number % _AT_ONCE == _AT_ONCE - 1:
+            time.sleep(0.001)  # a gateway that starts answers calls meanwhile
+        last = door.ledger.last(path)
+        if last is None:
+            unknown.append(path)
+        elif last[0] != digest:
+            differing.append(path)
     if not door.ledger.has_begun():
-        _note_all(door, [path for path in found if known[path] is None], keep_bytes)
-    differing = [path for path, last in known.items() if last is None or last[0] != found[path]]
+        _note_all(door, unknown, keep_bytes)
     gone = [path for path in door.ledger.known_paths() if path not in found]
-    record(door, [*differing, *gone])
+    record(door, [*unknown, *differing, *gone])
     door.coverage.bare = {path for path, digest in found.items() if not door.ledger.keeps(digest)}
     door.coverage.counted = True
 

@@ -49,8 +49,8 @@ def measure(place: Place, effort: Effort) -> Iterator[Row]:
             memory.append((_resident(door), anchor_memory))
     yield row("P24", *_middle(starts), "first answer from the index, before the first rescan has ended")
     subject, anchor_bytes = _middle(memory)
-    yield row("memory", subject - anchor_bytes, None, f"{subject / 1e6:.0f} MB beside {anchor_bytes / 1e6:.0f}")
-    yield row("memory/build", _rebuild(place) - anchor_bytes, None, "the command's peak")
+    yield row("memory", max(0, subject - anchor_bytes), None, f"{subject / 1e6:.0f} MB beside {anchor_bytes / 1e6:.0f}")
+    yield row("memory/build", max(0, _rebuild(place) - anchor_bytes), None, "the command's peak")
 
 
 def _middle(pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
@@ -58,14 +58,20 @@ def _middle(pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 
 def _rebuild(place: Place) -> int:
-    """Make the index anew by command; the most bytes that the process held."""
+    """Make the index anew by command; the most bytes that the process held.
+
+    Asked of the running process: what the system tells of one that has ended counts what its parent held, too.
+    """
     command = [*_PYTHON, "muninn", "index", "rebuild", "--json"]
+    most = 0
     with subprocess.Popen(command, env={**os.environ, **place.environment}, stdout=subprocess.DEVNULL) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        while process.poll() is None:
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+                most = max([most, *(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))])
+            time.sleep(0.02)
     if process.returncode:
         raise RuntimeError(f"muninn index rebuild ended with {process.returncode}")
-    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return most
 
 
 def _resident(served: Served) -> int:
