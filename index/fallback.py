@@ -21,7 +21,7 @@ from .asking import Candidate, Filters
 from .fields import LOG, RETIRED, flags_unread, read
 from .question import Question, idf
 from .settings import IndexSettings, Look, Walk
-from .stems import languages
+from .stems import keeps_first_letter
 from .words import Lexicon, Tongue, raw_words
 
 _MOST_WORDS: Final = 20_000
@@ -121,8 +121,9 @@ class _Means(dict[str, str]):
         super().__init__()
         self._meanings = meanings
         self._tongue = tongue
-        # No stemmer of these languages changes the first letter of a word, and the second may be: dying, die.
-        self._starts = tuple({term.lstrip("~")[:1] for term in meanings}) if tongue.language in languages() else ("",)
+        # The second letter may already be another one in a stem: dying, die.
+        kept = keeps_first_letter(tongue.language)
+        self._starts = tuple({term.lstrip("~")[:1] for term in meanings}) if kept else ("",)
 
     def __missing__(self, raw: str) -> str:
         if raw.isascii() and raw.isalpha() and raw[1:].islower() and not raw.lower().startswith(self._starts):

@@ -46,6 +46,15 @@ def languages() -> tuple[str, ...]:
     return tuple(_STOP)
 
 
+def keeps_first_letter(language: str) -> bool:
+    """Whether every stem of a language begins as its word does. Dutch cuts ``ge-`` off: gebouwd, bouw.
+
+    >>> keeps_first_letter("english"), keeps_first_letter("dutch"), stemmer("dutch")("gebouwd")
+    (True, False, 'bouw')
+    """
+    return language in _STOP and language != "dutch"
+
+
 def stop_words(language: str) -> frozenset[str]:
     """Words that stand in nearly every sentence of a language, folded; empty for a language we have no list of."""
     return frozenset(_STOP.get(language, "").split())

@@ -20,7 +20,11 @@ from muninn.model.content import NotePath
 from muninn.model.rights import SCOPES, Globs, Rights
 from muninn.model.sight import Sight
 
-hypothesis.settings.register_profile("core", deadline=None, database=None, max_examples=100)
+# The same examples each time, so that a landing does not hang on luck. MUNINN_EXAMPLES=2000 goes looking for new ones.
+_EXAMPLES = int(os.environ.get("MUNINN_EXAMPLES", "0"))
+hypothesis.settings.register_profile(
+    "core", deadline=None, database=None, derandomize=not _EXAMPLES, max_examples=_EXAMPLES or 100
+)
 hypothesis.settings.load_profile("core")
 
 

@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from index import IndexSettings
 from muninn.model import seams
 from muninn.model.errors import IndexBrokenError
 from muninn.searching import Asked
@@ -246,6 +248,15 @@ def test_before_the_first_scan_the_files_answer(room: Room) -> None:
     assert found.degraded
     assert [hit.path for hit in found.hits] == ["a.md"]
     assert found.index_age_s is None
+
+
+def test_the_files_answer_where_a_stem_begins_with_another_letter_than_its_word(tmp_path: Path) -> None:
+    room = Room(tmp_path, IndexSettings(language="dutch"))
+    room.put("a.md", "hier is gebouwd\n")
+    found = room.ask("bouwen")
+    assert found.degraded
+    assert [hit.path for hit in found.hits] == ["a.md"]
+    room.index.close()
 
 
 def test_a_half_built_index_does_not_pass_for_a_whole_one(room: Room) -> None:
