@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from muninn import arguments as args
-from muninn import claims, echoes, reading, summaries
-from muninn.claims import ClaimDraft
+from muninn import reading
+from muninn.bound import claims, echoes, summaries
+from muninn.bound.claims import ClaimDraft
+from muninn.bound.summaries import SummaryDraft
 from muninn.model.bound import Claimed, ClaimsAnswer, Registered, StalenessAnswer
 from muninn.model.content import NotePath
 from muninn.model.refusal import Code, Refusal
-from muninn.summaries import SummaryDraft
 from muninn.tool import Call, Tool
 
 

@@ -10,19 +10,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from muninn import arguments as args
-from muninn import (
-    cursors,
-    echoes,
-    freshness,
-    outcomes,
-    reading,
-    refusals,
-    scripting,
-    searching,
-    standing,
-    writing,
-)
+from muninn import cursors, outcomes, reading, refusals, scripting, searching, standing, writing
 from muninn.answers import to_json
+from muninn.bound import echoes, freshness
 from muninn.claim_tools import CLAIM_TOOLS
 from muninn.model.answer import (
     ContractAnswer,

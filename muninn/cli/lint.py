@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 import click
 
-from muninn import linting, opening
+from muninn import opening
+from muninn.bound import linting
 from muninn.cli.differences import coloured
 from muninn.cli.options import as_json, need_ledger, owner, places, private_too, show_json
 from muninn.cli.times import moment

@@ -21,7 +21,7 @@ from typing import Final, Literal
 from unittest import mock
 
 from ledger.append import append, counters
-from muninn import summaries
+from muninn.bound import summaries
 from muninn.model.bound import StalenessAnswer, SummaryRow
 from muninn.model.content import ContentHash
 from muninn.model.summary import MOST_BYTES, MOST_CHECKS

@@ -32,7 +32,7 @@ _TEMPS = "muninn/vault/temps.py"
 _COMMIT = "muninn/writing.py"
 _PLAY = "muninn/playing.py"
 _AHEAD = "muninn/seeing.py"
-_TRACE = "muninn/tracing.py"
+_TRACE = "muninn/bound/tracing.py"
 _OUTSIDER = (_WRITING + "test_an_outsider_in_the_instant_of_the_exchange_wins",)
 
 MUTANTS: Final = (
@@ -325,42 +325,46 @@ MUTANTS: Final = (
     Mutant(
         "one source more than the budget is looked at",
         (Edit(_TRACE, "if self.checks >= self.most_checks:", "if self.checks > self.most_checks:"),),
-        ("tests/test_tracing.py",),
+        ("tests/bound/test_tracing.py",),
     ),
     Mutant(
         "what the budget does not reach is taken for unchanged",
         (Edit(_TRACE, '        return "budget"\n', "        return None\n"),),
-        ("tests/test_tracing.py",),
+        ("tests/bound/test_tracing.py",),
     ),
     Mutant(
         "a cycle is current",
         (Edit(_TRACE, "nodes.keys() - order.keys()", "()"),),
-        ("tests/test_tracing.py", "tests/test_summaries.py"),
+        ("tests/bound/test_tracing.py", "tests/bound/test_summaries.py"),
     ),
     Mutant(
         "a private source leaves the summary public",
         (Edit(_TRACE, " and all(rights.sees(source.path) for source in found.sources)", ""),),
-        ("tests/test_summaries.py",),
+        ("tests/bound/test_summaries.py",),
     ),
     Mutant(
         "claims on private sources are listed for everybody",
-        (Edit("muninn/claims.py", "(claim for claim in batch if rights.sees(claim.source.path))", "batch"),),
-        ("tests/test_claims.py",),
+        (Edit("muninn/bound/claims.py", "(claim for claim in batch if rights.sees(claim.source.path))", "batch"),),
+        ("tests/bound/test_claims.py",),
     ),
     Mutant(
         "a private claim can be retracted by who may not know of it",
-        (Edit("muninn/claims.py", "if found is None or not rights.sees(found.source.path):", "if found is None:"),),
-        ("tests/test_claims.py",),
+        (
+            Edit(
+                "muninn/bound/claims.py", "if found is None or not rights.sees(found.source.path):", "if found is None:"
+            ),
+        ),
+        ("tests/bound/test_claims.py",),
     ),
     Mutant(
         "a source that changed is registered as it was read",
-        (Edit("muninn/summaries.py", "elif current != expected.hash:", "elif False:"),),
-        ("tests/test_summaries.py",),
+        (Edit("muninn/bound/summaries.py", "elif current != expected.hash:", "elif False:"),),
+        ("tests/bound/test_summaries.py",),
     ),
     Mutant(
         "a write may take the request id of a claim",
         (Edit(_COMMIT, "return None if other is None else refusals.used_before(request.id)", "return None"),),
-        ("tests/test_claims.py",),
+        ("tests/bound/test_claims.py",),
     ),
     Mutant(
         "request ids of claims are not compared with the chain",

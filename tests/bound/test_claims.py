@@ -12,8 +12,9 @@ import pytest
 
 from index import Index
 from ledger import verify
-from muninn import claims, echoes, writing
-from muninn.claims import ClaimDraft
+from muninn import writing
+from muninn.bound import claims, echoes
+from muninn.bound.claims import ClaimDraft
 from muninn.model import seams
 from muninn.model.bound import Claimed, ClaimsAnswer
 from muninn.model.change import Receipt, Request
@@ -405,7 +406,7 @@ def test_pages_hold_every_claim_once_newest_first(room: Room) -> None:
 
 
 def test_a_page_ends_when_it_has_read_enough(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muninn.claims._PAGE_BYTES", 2 * len(PORT))
+    monkeypatch.setattr("muninn.bound.claims._PAGE_BYTES", 2 * len(PORT))
     for number in range(5):
         room.lay(f"c/{number}.md", PORT)
         made(room, f"number {number}", f"c/{number}.md")

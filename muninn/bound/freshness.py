@@ -19,7 +19,8 @@ from muninn.model.hits import Found
 from muninn.model.refusal import Warn
 from muninn.model.rights import Rights
 from muninn.model.summary import Stale
-from muninn.tracing import Budget, newest, trace
+
+from .tracing import Budget, newest, trace
 
 MOST_PATHS: Final = 100
 _CLAIMS: Final = 100

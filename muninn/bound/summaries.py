@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from muninn import cursors, refusals
-from muninn.claims import state_of
 from muninn.door import Door
 from muninn.model.bound import BecauseRow, BoundState, Registered, SourceRow, StalenessAnswer, SummaryRow
 from muninn.model.change import Request
@@ -21,9 +20,11 @@ from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
 from muninn.model.sight import Absent, Blocked, File, Sight, TooMuch, basis_of
 from muninn.model.summary import MOST_BYTES, MOST_CHECKS, Because, Current, Registration, Stale, State, Unknown
-from muninn.refreshing import Look
-from muninn.tracing import Budget, Traced, newest, trace
 from muninn.vault import write_lock
+
+from .claims import state_of
+from .refreshing import Look
+from .tracing import Budget, Traced, newest, trace
 
 PAGE: Final = 100
 _MOST_ROWS: Final = 500

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from index.words import Lexicon
-from muninn import sentences
+from muninn.bound import sentences
 from muninn.model import note as notes
 from tests.conftest import note_text, path
 

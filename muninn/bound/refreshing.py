@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from index.words import Lexicon, Tongue
-from muninn import diffs, sentences
+from muninn import diffs
 from muninn.door import Door
 from muninn.model import note as notes
 from muninn.model.bound import BecauseRow, SentenceRow
@@ -19,8 +19,10 @@ from muninn.model.content import ContentHash, NotePath
 from muninn.model.note import Note
 from muninn.model.rights import Rights
 from muninn.model.summary import Because, Registration
-from muninn.sentences import Sentence
-from muninn.tracing import Budget
+
+from . import sentences
+from .sentences import Sentence
+from .tracing import Budget
 
 MOST_SENTENCES: Final = 10
 """Of one summary for one source, those that share the most words."""

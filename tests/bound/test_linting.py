@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from index import Index
-from muninn import linting
+from muninn.bound import linting
 from muninn.model.content import MISSING, ContentHash, Revision
 from muninn.model.draft import ArchiveDraft, WriteDraft
 from muninn.model.rights import SCOPES, Rights

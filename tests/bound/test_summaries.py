@@ -10,7 +10,9 @@ import pytest
 
 from index import Index
 from ledger import verify
-from muninn import freshness, refreshing, sentences, summaries, writing
+from muninn import writing
+from muninn.bound import freshness, refreshing, sentences, summaries
+from muninn.bound.summaries import SummaryDraft
 from muninn.model import seams
 from muninn.model.bound import BecauseRow, Registered, SourceRow, StalenessAnswer, SummaryRow
 from muninn.model.change import Receipt, Request
@@ -20,7 +22,6 @@ from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
 from muninn.model.note import Note
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import DEFAULT_SCOPES, Globs, Rights
-from muninn.summaries import SummaryDraft
 from tests.conftest import Room, at, breaking, furnish, note_text, path
 
 A, B, SUM = note_text("fact one\n", "A"), note_text("fact two\n", "B"), note_text("the facts in short\n", "Sum")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from muninn import claims, refreshing
 from muninn.door import Door
 from muninn.model import note as notes
 from muninn.model.bound import SentenceRow
@@ -19,8 +18,10 @@ from muninn.model.note import Note
 from muninn.model.rights import Rights
 from muninn.model.sight import File, told
 from muninn.model.summary import MOST_BYTES, Because, Current, Stale, Unknown, Why
-from muninn.summaries import registered
-from muninn.tracing import Budget, Traced, newest, trace
+
+from . import claims, refreshing
+from .summaries import registered
+from .tracing import Budget, Traced, newest, trace
 
 
 @dataclass(frozen=True, slots=True)

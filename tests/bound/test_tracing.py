@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from muninn import summaries
+from muninn.bound import summaries
 from muninn.model.bound import StalenessAnswer
 from muninn.model.content import ContentHash, NotePath, Revision
 from muninn.model.summary import MOST_CHECKS

@@ -15,7 +15,7 @@ from typing import Final
 from index import Filters
 from index.question import MOST_CHARACTERS, Question, Word
 from index.words import PREFIX
-from muninn import claims, cursors, sentences
+from muninn import cursors
 from muninn.door import Door
 from muninn.model import note as notes
 from muninn.model.bound import ClaimsAnswer
@@ -25,6 +25,8 @@ from muninn.model.errors import IndexBrokenError, LedgerUnavailableError, VaultU
 from muninn.model.refusal import Refusal, Warn
 from muninn.model.rights import Rights
 from muninn.model.sight import File
+
+from . import claims, sentences
 
 MOST_SCANNED: Final = 10_000
 """Newest claims that a question is compared with."""
