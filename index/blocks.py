@@ -1,4 +1,4 @@
-"""A note cut into the passages that vectors are made of: ``title (description). heading. block`` (SEARCH.md 3).
+"""A note cut into the passages that vectors are made of: ``title (description). heading. block``.
 
 A block is some 110 words of one section; short sections are joined with the next. A note gives at most twelve: where
 it would give more, its blocks grow first, and what is then still left over is not looked at. Linear in the text.

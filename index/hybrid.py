@@ -1,4 +1,4 @@
-"""Words and meaning together: the union of the best notes by either, weighed by both (SEARCH.md 3.4).
+"""Words and meaning together: the union of the best notes by either, weighed by both.
 
 Each of the two scores is spread from 0 to 1 over the union, then mixed. Where the note that is first by words holds
 every word of the question (a name, an abbreviation, the note's own terms), words weigh more than meaning, otherwise

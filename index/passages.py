@@ -1,6 +1,6 @@
 """Where in a note a question's words stand: how near to each other, in which passage, and a snippet from it.
 
-A passage is a window of some 110 words (SEARCH.md 2), measured in characters; its worth is the share of the question's
+A passage is a window of some 110 words, measured in characters; its worth is the share of the question's
 words in it, weighted by how telling they are. All places are those of the file's own text.
 """
 

@@ -2,8 +2,8 @@
 
 No text of a client reaches the index but as quoted terms that were made here. A word is looked for by its stems in the
 question's own language and in those of the shelf that is asked. Rare words choose the candidates: words are taken from
-the rarest on until their postings exceed a budget (PERFORMANCE.md 1c). What else a word may stand for, where the shelf
-does not know it, is found in ``guessing``.
+the rarest on until their postings exceed a budget (docs/explain/search.md). What else a word may stand for, where the
+shelf does not know it, is found in ``guessing``.
 """
 
 from __future__ import annotations

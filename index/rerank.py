@@ -1,9 +1,9 @@
 """Close calls: where words alone hardly tell the first two notes apart, a model may order the best fifteen.
 
 Close means that the second note has at least nine tenths of the first one's score on plain BM25 with the log factor
-(SEARCH.md 2); scores that lie further apart are never reordered. The model sees public texts only: private notes keep
-their places and the public ones change places among themselves. A model that is late, that fails, or that gives
-anything but one finite number for each text leaves the order as it was, and the answer says so.
+(docs/explain/search.md); scores that lie further apart are never reordered. The model sees public texts only: private
+notes keep their places and the public ones change places among themselves. A model that is late, that fails, or that
+gives anything but one finite number for each text leaves the order as it was, and the answer says so.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _scores(model: Reranker, question: str, texts: list[PublicText]) -> list[flo
 
 
 def _put(value: str, count: int) -> list[float]:
-    """What a fault puts in the place of a model's scores (SYSTEM 13, "Test seams")."""
+    """What a fault puts in the place of a model's scores."""
     match value:
         case "nan":
             return [math.nan] * count

@@ -1,7 +1,7 @@
 """Weigh candidates by their text as it stands in the vault, and put them in order.
 
 Score of a note: BM25 with the log factor, times one plus half of the nearness plus a tenth of the title's share; then
-six parts of that to four of the best passage (SEARCH.md 3; the shares were measured, docs/explain/search.md). Notes
+six parts of that to four of the best passage (the shares were measured: docs/explain/search.md). Notes
 that a short question names come first.
 """
 

@@ -1,6 +1,6 @@
 """Fault points for the test build: read from the file that MUNINN_TEST_FAULTS names, afresh at every point.
 
-Loaded only when MUNINN_TEST=1. Kinds: raise, enospc, slow, exit, do, return (SYSTEM 13, "Test seams").
+Loaded only when MUNINN_TEST=1. Kinds: raise, enospc, slow, exit, do, return.
 """
 
 from __future__ import annotations

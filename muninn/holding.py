@@ -21,7 +21,7 @@ from muninn.model.sight import File, basis_of
 from muninn.vault import write_lock
 
 HOLD_S: Final = 2.0
-"""How long a replaced file is held (SYSTEM 5.3)."""
+"""How long a replaced file is held, for an editor that still has it open (docs/explain/around-the-door.md)."""
 
 log = logging.getLogger("muninn.holding")
 

@@ -21,7 +21,7 @@ from muninn.model.sight import Absent, Blocked, Elsewhere, File, Sight, basis_of
 
 _SHOWN = 20
 SUPERSEDED = "superseded"
-"""The reason that overwritten bytes are kept under (SYSTEM 7)."""
+"""The reason that overwritten bytes are kept under."""
 
 
 def plan(draft: Draft, view: View, contract: Contract, rights: Rights, today: str) -> Plan | Refusal:

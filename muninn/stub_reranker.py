@@ -1,6 +1,6 @@
 """A reranker for tests that turns the given order round, and writes down every text it is handed.
 
-Loaded only when MUNINN_TEST=1 and MUNINN_TEST_RERANKER names a file (SYSTEM 13, "Test seams"): for each call one line
+Loaded only when MUNINN_TEST=1 and MUNINN_TEST_RERANKER names a file: for each call one line
 ``{"call": n, "question": …}``, and one line for each text.
 """
 

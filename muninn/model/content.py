@@ -75,7 +75,7 @@ class NotePath(str):
 
     @classmethod
     def parse(cls, text: str) -> NotePath | BadPath:
-        """Check a path as SYSTEM 3 asks for every use. Reading accepts either Unicode form.
+        """Check a path for every use. Reading accepts either Unicode form.
 
         Refused: absolute, empty, ``.`` and ``..``, backslash, control and direction characters,
         a segment that begins with a dot or has a space at either end, and over-long names.
@@ -163,7 +163,7 @@ def same_name(text: str) -> str:
 
 
 def new_name_faults(typed: str) -> tuple[str, ...]:
-    """Why a path, as the client typed it, may not name a *new* note; empty where it may (SYSTEM 3)."""
+    """Why a path, as the client typed it, may not name a *new* note; empty where it may."""
     faults = []
     if not unicodedata.is_normalized("NFC", typed):
         faults.append("it is not in Unicode form NFC")

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Code(StrEnum):
-    """The codes a refusal may carry (SYSTEM 3)."""
+    """The codes a refusal may carry; clients rely on the names."""
 
     INVALID_ARGUMENTS = "invalid_arguments"
     INVALID_PATH = "invalid_path"

@@ -1,7 +1,7 @@
 """Named fault points: where a test may make a step fail, wait or be overtaken.
 
 In a normal start nothing is armed and a point costs one comparison. ``arm`` is called by the test
-build alone (``muninn.faults``); the points and kinds are those of SYSTEM 13, "Test seams".
+build alone (``muninn.faults``); the kinds stand there.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from typing import Final, Literal
 from .content import NotePath, Revision
 
 MOST_CHECKS: Final = 128
-"""Sources that are looked at for one question or one registration (SYSTEM 8)."""
+"""Sources that are looked at for one question or one registration."""
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""Bytes of sources that are read for one question or one registration (SYSTEM 8)."""
+"""Bytes of sources that are read for one question or one registration."""
 
 Why = Literal["changed", "missing", "archived", "stale_source", "cycle", "budget", "summary_changed", "unreadable"]
 """Why a summary is not current. ``unreadable`` is a source that cannot be read now: a cloud placeholder, for one."""

@@ -2,7 +2,7 @@
 
 Each write through the door is met by one version of the outsider, at a random instant of it. That version can only be
 taken away by the door, so it must be on disk or kept afterwards. For editors who write in place this holds within
-what SYSTEM 5 promises; what happened outside of that is counted.
+the two seconds that a replaced file is held (``muninn.holding``); what happened outside of that is counted.
 """
 
 from __future__ import annotations
