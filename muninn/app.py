@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from index import keep_fresh, watch
 from index.filling import keep_filled
 from ledger import Ledger
-from muninn.auth import Gate, Rates
+from muninn.auth import Gate, Rates, SideDoor
 from muninn.clients import Register
 from muninn.door import Door
 from muninn.external import Suspects, keep_witness
@@ -45,8 +45,13 @@ class Front:
     rate_burst: float
 
 
-def build(door: Door, front: Front, port: int = 0, *, baseline: bool = True) -> Starlette:
-    """The app of one door, with its threads that keep index and ledger up with the vault for as long as it lives."""
+def build(
+    door: Door, front: Front, port: int = 0, *, baseline: bool = True, console: SideDoor | None = None
+) -> Starlette:
+    """The app of one door, with its threads that keep index and ledger up with the vault for as long as it lives.
+
+    ``console`` answers below ``/console``, with an admission of its own.
+    """
     sessions = StreamableHTTPSessionManager(make_server(door), json_response=True, stateless=True)
     fresh = _Freshness(door, baseline)
 
@@ -76,6 +81,7 @@ def build(door: Door, front: Front, port: int = 0, *, baseline: bool = True) -> 
         register=front.register,
         hosts=front.hosts,
         rates=Rates(front.rate_per_s, front.rate_burst),
+        console=console,
     )
     app = Starlette(routes=routes, middleware=[gate], lifespan=lifespan)
     app.router.redirect_slashes = False

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import anyio
 
@@ -26,6 +26,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_BODY: Final = 4 * 1024 * 1024
+MAX_FORM: Final = 256 * 1024
+"""Of what a page of the console sends."""
 BODY_SECONDS: Final = 60.0
 # Addresses of sign-in that do not exist here: a plain 404 keeps clients with a fixed token from trying one.
 _NO_SIGN_IN: Final = re.compile(r"/\.well-known(?:/.*)?\Z|/(?:register|authorize|token)/?\Z")
@@ -49,6 +51,13 @@ class Turned:
 
 
 UNAUTHORISED: Final = Turned(401, "a valid bearer token is needed", (("www-authenticate", "Bearer"),))
+_FOREIGN: Final = Turned(403, "this host or origin is not served here; the owner allows names with --allow-host")
+_PLAIN: Final = (
+    ("x-content-type-options", "nosniff"),
+    ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("cache-control", "no-store"),
+)
+"""With an answer of the gate to a browser."""
 
 
 @dataclass(slots=True)
@@ -80,14 +89,36 @@ class Rates:
         return 0.0
 
 
-class Gate:
-    """The middleware in front of every route but ``/health``. Leaves the Client in ``scope["state"]["client"]``."""
+class Admitted(Protocol):
+    """Somebody the console knows, and the client that goes with it."""
 
-    def __init__(self, app: App, register: Register, hosts: Iterable[str], rates: Rates) -> None:
+    @property
+    def client(self) -> Client: ...
+
+
+class SideDoor(Protocol):
+    """An app with an admission of its own, as the console: it says who it knows, and answers strangers itself."""
+
+    def admit(self, scope: Scope) -> Admitted | None: ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+
+class Gate:
+    """The middleware in front of every route but ``/health``. Leaves the Client in ``scope["state"]["client"]``.
+
+    What is asked below ``/console`` goes to ``console`` and never to the app behind the gate: a cookie opens nothing
+    there, and a token opens nothing here. Without ``console`` these addresses are like any other.
+    """
+
+    def __init__(
+        self, app: App, register: Register, hosts: Iterable[str], rates: Rates, console: SideDoor | None = None
+    ) -> None:
         self._app = app
         self._register = register
         self._hosts = frozenset(host.lower() for host in hosts)
         self._rates = rates
+        self._console = console
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -97,6 +128,9 @@ class Gate:
         is_health = scope.get("path") == "/health" and scope.get("method") in ("GET", "HEAD")
         if scope["type"] != "http" or is_health:
             await self._app(scope, receive, send)
+            return
+        if self._console is not None and is_for_console(scope["path"]):
+            await self._to_console(self._console, scope, receive, send)
             return
         client = self._admit(scope)
         if isinstance(client, Turned):
@@ -116,10 +150,32 @@ class Gate:
             case None:
                 log.info("a caller hung up before the request was whole", extra={"client": client.name})
 
+    async def _to_console(self, console: SideDoor, scope: Scope, receive: Receive, send: Send) -> None:
+        """Host, rate and size hold for a browser as for a client; who it is, the console says."""
+        turned: Turned | None = None if self._is_known_host(scope["headers"]) else _FOREIGN
+        admitted = console.admit(scope) if turned is None else None
+        if admitted is not None:
+            turned = self._too_often(admitted.client)
+        body = turned if turned is not None else await _whole_body(scope, receive, MAX_FORM)
+        match body:
+            case Turned():
+                await answer(send, replace(body, headers=(*body.headers, *_PLAIN, ("connection", "close"))))
+            case bytes():
+                scope["state"] = {**scope.get("state", {}), "admitted": admitted}
+                await console(scope, _replay(body, receive), send)
+            case None:
+                log.info("a browser hung up before its request was whole")
+
+    def _too_often(self, client: Client) -> Turned | None:
+        wait = self._rates.take(client.name, time.monotonic())
+        if wait <= 0:
+            return None
+        return Turned(429, "too many calls; wait and go on", (("retry-after", str(int(wait) + 1)),))
+
     def _admit(self, scope: Scope) -> Client | Turned:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if not self._is_known_host(headers):
-            return Turned(403, "this host or origin is not served here; the owner allows names with --allow-host")
+            return _FOREIGN
         if _NO_SIGN_IN.match(scope["path"]):
             return Turned(404, "not found")
         token = bearer(headers)
@@ -127,10 +183,7 @@ class Gate:
         if client is None:
             log.info("turned away", extra={"status": 401})
             return UNAUTHORISED
-        wait = self._rates.take(client.name, time.monotonic())
-        if wait > 0:
-            return Turned(429, "too many calls; wait and go on", (("retry-after", str(int(wait) + 1)),))
-        return client
+        return self._too_often(client) or client
 
     def _is_known_host(self, headers: list[tuple[bytes, bytes]]) -> bool:
         hosts = [value for name, value in headers if name == b"host"]
@@ -146,6 +199,11 @@ class Gate:
         """Whether a ``host[:port]`` is one of the names served: compared whole, at any port."""
         found = _HOST.match(text)
         return found is not None and found[1].lower() in self._hosts
+
+
+def is_for_console(path: str) -> bool:
+    """Whether a path is the console's: ``/console`` itself or below it, in this spelling alone."""
+    return path == "/console" or path.startswith("/console/")
 
 
 def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
@@ -175,11 +233,11 @@ async def answer(send: Send, turned: Turned) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def _whole_body(scope: Scope, receive: Receive) -> bytes | Turned | None:
-    """The body within its limits of size and time; None where the caller hung up."""
-    too_large = Turned(413, f"the body is over {MAX_BODY} bytes; send less", (("connection", "close"),))
+async def _whole_body(scope: Scope, receive: Receive, most: int = MAX_BODY) -> bytes | Turned | None:
+    """The body within its limits of size (``most`` bytes) and time; None where the caller hung up."""
+    too_large = Turned(413, f"the body is over {most} bytes; send less", (("connection", "close"),))
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-    if not declared.isdigit() or int(declared) > MAX_BODY:
+    if not declared.isdigit() or int(declared) > most:
         await _pass_over(receive)
         return too_large
     pieces: list[bytes] = []
@@ -191,7 +249,7 @@ async def _whole_body(scope: Scope, receive: Receive) -> bytes | Turned | None:
                 return None
             pieces.append(message.get("body", b""))
             size += len(pieces[-1])
-            if size > MAX_BODY:
+            if size > most:
                 return too_large
             if not message.get("more_body", False):
                 return b"".join(pieces)

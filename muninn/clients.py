@@ -180,6 +180,15 @@ class Register:
                 found = client
         return None if found is None or found.is_expired(now) else found
 
+    def named_by(self, digest: str, now: datetime) -> Client | None:
+        """The client whose token has this digest now; None where there is none any more, or its time is over.
+
+        For a session that was opened with the token and remembers its digest; a caller's word is never a digest.
+        """
+        self._refresh()
+        found = self._by_digest.get(digest.encode())
+        return None if found is None or found.is_expired(now) else found
+
     def _refresh(self) -> None:
         try:
             seen = os.stat(self._path)

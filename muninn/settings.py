@@ -95,6 +95,9 @@ SETTINGS: Final = (
     Setting("logs", [], "globs of daily logs, which count half in a search", _is_texts, "a list of globs"),
     Setting("rate_per_s", 200, "calls a second one client may make; 0 for no limit", _is_count, "a whole number"),
     Setting("rate_burst", 400, "calls a client may make at once above that rate", _is_count, "a whole number"),
+    Setting(
+        "console", True, "serve the web console at /console (--no-console goes before)", _is_switch, "true or false"
+    ),
     Setting("search.hybrid", True, "use vectors beside words, once an encoder was added", _is_switch, "true or false"),
     Setting("search.rerank", True, "let a reranker order close calls, once there is one", _is_switch, "true or false"),
     Setting("rerank.url", None, "an endpoint that orders close calls, in place of a model here", _is_text, "a URL"),

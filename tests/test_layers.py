@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-SPEAKS: Final = {"app", "arguments", "auth", "claim_tools", "lanes", "patience", "protocol", "tool", "tools"}
+SPEAKS: Final = {"app", "arguments", "auth", "claim_tools", "lanes", "patience", "protocol", "tool", "tools", "web"}
 """Modules that may import what the protocol is made of."""
 
 

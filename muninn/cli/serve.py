@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +21,9 @@ from muninn.door import Door
 from muninn.model.errors import LedgerUnavailableError, MuninnError, SettingsError, VaultUnavailableError
 from muninn.settings import Settings
 from muninn.vault import GatewayLock
+
+if TYPE_CHECKING:
+    from muninn.auth import SideDoor
 
 log = logging.getLogger("muninn.serve")
 
@@ -34,6 +38,7 @@ class Binding:
     tls_cert: str | None = None
     tls_key: str | None = None
     behind_proxy: bool = False
+    console: bool = True
 
 
 @click.command()
@@ -43,6 +48,7 @@ class Binding:
 @click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="certificate chain, PEM")
 @click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="its private key, PEM")
 @click.option("--behind-proxy", is_flag=True, help="a proxy before this gateway does TLS")
+@click.option("--no-console", is_flag=True, help="serve no web console (the setting console = false does the same)")
 @places
 def serve(
     settings: Settings,
@@ -52,9 +58,10 @@ def serve(
     tls_cert: str | None,
     tls_key: str | None,
     behind_proxy: bool,
+    no_console: bool,
 ) -> None:
     """Start the gateway on a vault, and serve until it is told to stop (SIGTERM or Ctrl-C)."""
-    gateway(settings, Binding(host, port, allowed, tls_cert, tls_key, behind_proxy))
+    gateway(settings, Binding(host, port, allowed, tls_cert, tls_key, behind_proxy, not no_console))
 
 
 def gateway(settings: Settings, binding: Binding, announce: Callable[[int], None] | None = None) -> None:
@@ -92,9 +99,16 @@ def _run(settings: Settings, door: Door, listening: socket.socket, binding: Bind
         settings.values["rate_per_s"],
         settings.values["rate_burst"],
     )
+    has_console = binding.console and settings.values["console"]
     _raise_file_limit()
     config = uvicorn.Config(
-        app.build(door, front, port, baseline=settings.values["baseline"]),
+        app.build(
+            door,
+            front,
+            port,
+            baseline=settings.values["baseline"],
+            console=_console(door, register, binding, port) if has_console else None,
+        ),
         access_log=False,
         log_config=None,
         server_header=False,
@@ -114,8 +128,15 @@ def _run(settings: Settings, door: Door, listening: socket.socket, binding: Bind
     # uvicorn raises the signal it was stopped by once more when it is done; by then there is nothing left to stop.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: None)
-    click.echo(f"muninn: serving the vault at {_address(binding, port)} (health at /health)")
+    more = "health at /health, console at /console" if has_console else "health at /health"
+    click.echo(f"muninn: serving the vault at {_address(binding, port)} ({more})")
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def _console(door: Door, register: clients.Register, binding: Binding, port: int) -> SideDoor:
+    from muninn import web
+
+    return web.console(door, register, port=port, behind_proxy=binding.behind_proxy)
 
 
 def _address(binding: Binding, port: int) -> str:

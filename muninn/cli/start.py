@@ -61,14 +61,17 @@ def start(settings: Settings, sample: str | None, port: int) -> None:
             put(token_file, token + "\n")
         elif token_file is not None and token_file.exists():
             token = token_file.read_text(encoding="utf-8").strip()
-        _say_how_to_connect(port, token, token_file, settings.places)
+        _say_how_to_connect(port, token, token_file, settings)
 
     gateway(settings, Binding("127.0.0.1", port), announce)
 
 
-def _say_how_to_connect(port: int, token: str | None, token_file: Path | None, found: Places) -> None:
+def _say_how_to_connect(port: int, token: str | None, token_file: Path | None, settings: Settings) -> None:
+    found = settings.places
     address = f"http://127.0.0.1:{port}/mcp"
     click.echo(f"Muninn    {address}")
+    if settings.values["console"]:
+        click.echo(f"Console   http://127.0.0.1:{port}/console (log in with a client's token)")
     click.echo(f"Vault     {found.vault}")
     if token is None:
         command = f"{sys.argv[0]} client rotate NAME --home {found.home}"
