@@ -60,12 +60,13 @@ class Asked:
 
 
 def search(
-    index: Index, look: Look, walk: Walk, rights: Rights, asked: Asked, models: Models = NO_MODELS
+    index: Index, look: Look, walk: Walk | None, rights: Rights, asked: Asked, models: Models = NO_MODELS
 ) -> Found | Refusal:
     """The notes that answer a question best, or a refusal that names the argument at fault.
 
     ``models`` may add notes that are near by meaning, and order the best where words hardly tell them apart. Raises
-    VaultUnavailableError where the vault is not there; a broken index is no error.
+    VaultUnavailableError where the vault is not there. A broken index is no error but to who gives no ``walk``, since
+    he has no time to read every note: that raises IndexBrokenError.
     """
     filters = _filters(index, asked)
     if isinstance(filters, Refusal):
@@ -86,6 +87,8 @@ def search(
             near = by_meaning.near(begun, index, filters, rights.read, rights.sees, paths)
             pool = replace(pool, near=near) if near is not None else replace(pool, notes=(*pool.notes, _NO_VECTOR))
     except IndexBrokenError:
+        if walk is None:
+            raise
         pool = _from_files(index, walk, look, question, filters, rights)
         index.mend(walk, look)
     asking = _Asking(index, look, question, filters, rights, asked, words)

@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "canary": ("canary", "ask your own known-answer questions, and raise an alarm"),
     "ledger": ("ledger", "verify, show or export the ledger"),
     "backup": ("backup", "seal, push and prove copies; restore one"),
+    "hook": ("hook", "what an agent's client runs at its events"),
     "demo": ("demo", "show the whole workflow on a sample vault"),
     "start": ("start", "make a first client, say how to connect, and serve"),
 }

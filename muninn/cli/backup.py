@@ -16,7 +16,7 @@ import backup as packing
 from backup import schedule as scheduling
 from backup.key import parse
 from ledger import Ledger
-from muninn.cli.options import as_json, fail, places, show_json
+from muninn.cli.options import as_json, console_script, fail, places, show_json
 from muninn.cli.progress import Progress, bar
 from muninn.model.errors import MuninnError, SettingsError
 from muninn.settings import Settings
@@ -238,12 +238,9 @@ def timer_status(settings: Settings, as_json: bool) -> None:
 def _schedule(settings: Settings, at: str) -> scheduling.Schedule:
     if settings.places.vault is None:
         raise SettingsError("no vault is named: give --vault DIR or MUNINN_VAULT")
-    script = Path(sys.argv[0]).absolute()
-    if script.name != "muninn":
-        script = Path(sys.executable).absolute().with_name("muninn")
     own = settings.places
     flags = ("--vault", str(own.vault), "--home", str(own.home), "--cache", str(own.cache))
-    command = (str(script), "backup", "run", *flags)
+    command = (str(console_script()), "backup", "run", *flags)
     return scheduling.Schedule(own.home, command, at, sys.platform, os.environ)
 
 

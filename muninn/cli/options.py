@@ -69,6 +69,12 @@ def owner(settings: Settings, private: bool) -> Rights:
     return Rights(None, scopes, private_paths=settings.private)
 
 
+def console_script() -> Path:
+    """The installed command, for files that name it. Not ``python -m``, which would look into its folder first."""
+    script = Path(sys.argv[0]).absolute()
+    return script if script.name == "muninn" else Path(sys.executable).absolute().with_name("muninn")
+
+
 def need_ledger(settings: Settings) -> None:
     """End the command where the home has no ledger yet."""
     if not settings.places.ledger.exists():

@@ -82,7 +82,7 @@ def _measure(folder: Path, notes: int, vault: Path | None, effort: Effort) -> Re
         lambda: _in_process(here, report, effort),
         lambda: counting.measure(here),
         lambda: lasting.measure(here, effort),
-        lambda: [commanding.measure(here, effort)],
+        lambda: commanding.measure(here, effort),
         lambda: wiring.measure(here, effort),
         lambda: starting.measure(here, effort),
     )

@@ -68,6 +68,7 @@ GATES: Final = (
     Gate("memory", "idle gateway, beside a bare SDK server", "", 40e6, None, "value", "B", large_limit=120e6),
     Gate("memory/build", "peak of index rebuild, beside the same", "", 200e6, None, "value", "B"),
     Gate("cli", "muninn search, the whole process, wall", "python -c pass", 0.25, 0.15, "value"),
+    Gate("cli/hook", "muninn hook prompt, the whole process, wall", "muninn search", 0.2, 0.15, "value"),
 )
 
 BY_NUMBER: Final = {gate.number: gate for gate in GATES}

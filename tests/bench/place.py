@@ -23,14 +23,18 @@ _SETTLED_S: Final = 2.2
 """Files that are younger than the last scan by less than two seconds are read again by the next one."""
 
 
+_CLIENT: Final = "bench"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``notes`` are the paths of all notes, ``text`` their bytes in all; ``token`` belongs to a client of the home."""
+    """``notes`` are the paths of all notes, ``text`` their bytes in all; ``token`` belongs to the home's ``client``."""
 
     folder: Path
     notes: tuple[str, ...]
     text: int
     token: str
+    client: str = _CLIENT
 
     @property
     def root(self) -> Path:
@@ -56,7 +60,7 @@ class Place:
     def rights(self) -> Rights:
         """An ordinary client's rights."""
         found = load(self.environment, None, None, None)
-        return Rights("bench", frozenset(SCOPES) - {"private"}, private_paths=found.private)
+        return Rights(_CLIENT, frozenset(SCOPES) - {"private"}, private_paths=found.private)
 
     def own_notes(self) -> list[str]:
         """The notes that measures may change."""
@@ -79,7 +83,7 @@ def make(folder: Path, notes: int, vault: Path | None) -> Place:
     home.mkdir(mode=0o700)
     (home / "muninn.toml").write_text("rate_per_s = 0\n")
     token = clients.new_token()
-    client = clients.make("bench", token, DEFAULT_SCOPES, ("**",), ("**",), None)
+    client = clients.make(_CLIENT, token, DEFAULT_SCOPES, ("**",), ("**",), None)
     clients.save(home / "clients.toml", clients.added({}, client))
     paths = tuple(bare.notes_below(root))
     text = sum((root / path).stat().st_size for path in paths)
