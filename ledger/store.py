@@ -16,10 +16,11 @@ from muninn.model import seams
 from muninn.model.change import Change, Kind
 from muninn.model.content import Basis, ContentHash, NotePath
 
-from . import blobs, chain, glance, history, plans, purge
+from . import blobs, chain, glance, history, lately, plans, purge
 from .append import append, counters
 from .claims import Claims
 from .file import File
+from .lately import Deed
 from .migrations import MIGRATIONS, VERSION, Migration
 from .plans import Ending, Opening
 from .purge import Purged
@@ -178,6 +179,10 @@ class Ledger:
     def history(self, path: NotePath, below: int | None, limit: int) -> list[Event]:
         """Events of a path, newest first; ``below`` is the ``seq`` of the last one seen."""
         return self._ask(history.of_path, path, below, limit)
+
+    def lately(self, below: int | None, rows: int) -> tuple[list[Deed], int]:
+        """What was done in the ``rows`` rows before ``below``, newest first, and the next ``below``; 0: no more."""
+        return self._ask(lately.deeds, below, rows)
 
     def changes_of(self, event: str) -> tuple[Change, ...] | None:
         """What an event changed, as far as it landed; None where the text is the id of no event."""

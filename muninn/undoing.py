@@ -5,7 +5,7 @@ Note by note, each only while its bytes are still the ones to be undone; the res
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ledger import Event
@@ -47,15 +47,20 @@ class Reversal:
     why: str | None = None
 
 
+def paths(door: Door, who: Who, since: str, until: str) -> list[NotePath]:
+    """The notes they changed, the one changed last first. Times are RFC 3339 in UTC."""
+    found = [path for path in door.ledger.between(who.client, since, until) if path.is_note]
+    return [path for path in found if _is_theirs(door, who, path, since, until)]
+
+
 def reversals(door: Door, who: Who, since: str, until: str) -> list[Reversal]:
     """What an undo would do, note by note. Touches nothing. Times are RFC 3339 in UTC."""
-    paths = [path for path in door.ledger.between(who.client, since, until) if path.is_note]
-    return [_reversal(door, who, path, since, until) for path in paths if _is_theirs(door, who, path, since, until)]
+    return [reversal(door, who, path, since, until) for path in paths(door, who, since, until)]
 
 
 def undo(door: Door, rights: Rights, who: Who, since: str, until: str) -> list[Reversal]:
     """Carry out every reversal that still fits; each is a plan of its own, with its folder's page."""
-    return [_carried_out(door, rights, one) for one in reversals(door, who, since, until)]
+    return [carried_out(door, rights, one) for one in reversals(door, who, since, until)]
 
 
 def _is_theirs(door: Door, who: Who, path: NotePath, since: str, until: str) -> bool:
@@ -65,7 +70,8 @@ def _is_theirs(door: Door, who: Who, path: NotePath, since: str, until: str) -> 
     return any(who.made(event) and since <= event.at <= until for event in door.ledger.history(path, None, 10_000))
 
 
-def _reversal(door: Door, who: Who, path: NotePath, since: str, until: str) -> Reversal:
+def reversal(door: Door, who: Who, path: NotePath, since: str, until: str) -> Reversal:
+    """What an undo would do to one note, or why it would leave it. Touches nothing."""
     try:
         now = basis_of(door.vault.look(path))
     except OSError as error:
@@ -99,27 +105,38 @@ def _newest_run(events: list[Event], who: Who, since: str, until: str) -> list[E
     return run
 
 
-def _carried_out(door: Door, rights: Rights, one: Reversal) -> Reversal:
+def draft(door: Door, one: Reversal) -> UndoDraft | None:
+    """A planned reversal as what is asked of the vault; None where the bytes before are not kept (any more)."""
+    if not isinstance(one.back_to, ContentHash):
+        return UndoDraft(one.path, one.now, None)
+    content = door.ledger.content(one.back_to)
+    if content is None:
+        return None
+    found = door.ledger.revision(one.path, one.back_to)
+    return UndoDraft(one.path, one.now, Kept(one.back_to, content, None if found is None else found[1]))
+
+
+def carried_out(door: Door, rights: Rights, one: Reversal) -> Reversal:
+    """Carry out a planned reversal, only while its bytes are still the ones that it names; any other stays as it is."""
     if one.state != "planned":
         return one
-    kept: Kept | None = None
-    if isinstance(one.back_to, ContentHash):
-        content = door.ledger.content(one.back_to)
-        found = door.ledger.revision(one.path, one.back_to)
-        if content is None:
-            return Reversal(one.path, one.now, one.back_to, one.events, "left", "the bytes before are not kept")
-        kept = Kept(one.back_to, content, None if found is None else found[1])
+    asked = draft(door, one)
+    if asked is None:
+        return _left(one, "the bytes before are not kept")
     try:
-        outcome = writing.commit(door, rights, UndoDraft(one.path, one.now, kept), None)
+        outcome = writing.commit(door, rights, asked, None)
     except OSError as error:
-        why = f"it cannot be read ({reason(error)})"
-        return Reversal(one.path, one.now, one.back_to, one.events, "left", why)
+        return _left(one, f"it cannot be read ({reason(error)})")
     match outcome:
         case Receipt():
-            return Reversal(one.path, one.now, one.back_to, one.events, "undone")
+            return replace(one, state="undone")
         case Refusal(_, message):
-            return Reversal(one.path, one.now, one.back_to, one.events, "left", message)
+            return _left(one, message)
         case Pending(_, pending_id):
-            return Reversal(one.path, one.now, one.back_to, one.events, "left", f"pending as {pending_id}")
+            return _left(one, f"pending as {pending_id}")
         case _:
             raise AssertionError("an undo has no request id that could be replayed")
+
+
+def _left(one: Reversal, why: str) -> Reversal:
+    return replace(one, state="left", why=why)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.web.desk import Desk, laid
 from tests.web.house import House
 
 
@@ -15,3 +16,17 @@ def house(tmp_path: Path) -> Iterator[House]:
     made = House(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A desk without folder pages."""
+    with laid(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def paged_desk(tmp_path: Path) -> Iterator[Desk]:
+    """A desk whose folders have pages."""
+    with laid(tmp_path, "index.md") as made:
+        yield made

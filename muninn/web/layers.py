@@ -1,0 +1,152 @@
+"""A layered drawing of what is bound to what: sources on the left, each summary right of all it was made from.
+
+Places and sizes only, in units of the drawing; a cycle ends in the last column. Rows of a column are put near the
+middle of what they are tied to, in two sweeps: enough for a picture of some dozen boxes to be read.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from muninn.model.content import NotePath
+
+from .bound import Edge, Node, Web
+
+BOX: Final = 216
+HEIGHT: Final = 46
+GAP_X: Final = 84
+GAP_Y: Final = 16
+EDGE: Final = 8
+MOST: Final = 60
+"""Boxes in one drawing; the table beside it has all."""
+_NAME: Final = 27
+"""Characters of a name in a box."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One node with its upper left corner; ``shown`` is its name as far as the box holds it."""
+
+    node: Node
+    x: int
+    y: int
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One edge as the path of an SVG."""
+
+    edge: Edge
+    d: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """``left_out`` is the number of nodes without a box."""
+
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+    width: int
+    height: int
+    left_out: int
+
+
+def drawn(web: Web) -> Drawing | None:
+    """The drawing; None where there is nothing to draw."""
+    if not web.nodes:
+        return None
+    shown = _chosen(web)
+    edges = [edge for edge in web.edges if edge.source in shown and edge.summary in shown]
+    columns = _columns(shown, edges)
+    rows = _ordered(columns, edges)
+    tallest = max(map(len, columns))
+    boxes = {
+        path: _box(web.nodes[path], column, rows[path], len(paths), tallest)
+        for column, paths in enumerate(columns)
+        for path in paths
+    }
+    lines = tuple(Line(edge, _curve(boxes[edge.source], boxes[edge.summary])) for edge in edges)
+    width = len(columns) * (BOX + GAP_X) - GAP_X + 2 * EDGE
+    height = tallest * (HEIGHT + GAP_Y) - GAP_Y + 2 * EDGE
+    return Drawing(tuple(boxes.values()), lines, width, height, len(web.nodes) - len(boxes))
+
+
+def _chosen(web: Web) -> dict[NotePath, None]:
+    """As many nodes as are drawn: what is not fresh first, each summary together with its sources."""
+    sources: dict[NotePath, list[NotePath]] = {}
+    for edge in web.edges:
+        sources.setdefault(edge.summary, []).append(edge.source)
+    chosen: dict[NotePath, None] = {}
+    for node in sorted(web.summaries, key=lambda node: (node.health == "fresh", node.path)):
+        group = dict.fromkeys([node.path, *sources.get(node.path, ())])
+        if len(chosen | group) <= MOST or not chosen:
+            chosen |= dict.fromkeys(list(group)[: MOST - len(chosen)])
+    rest = sorted(web.sources, key=lambda node: (node.health == "fresh", node.path))
+    for node in rest:
+        if len(chosen) < MOST:
+            chosen[node.path] = None
+    return chosen
+
+
+def _columns(nodes: Iterable[NotePath], edges: list[Edge]) -> list[list[NotePath]]:
+    """The nodes by their distance from the left: one more than the farthest of what they were made from."""
+    waits = dict.fromkeys(nodes, 0)
+    above: dict[NotePath, list[NotePath]] = {}
+    for edge in edges:
+        waits[edge.summary] += 1
+        above.setdefault(edge.source, []).append(edge.summary)
+    depth = dict.fromkeys(waits, 0)
+    free = deque(path for path, count in waits.items() if count == 0)
+    settled: set[NotePath] = set()
+    while free:
+        path = free.popleft()
+        settled.add(path)
+        for one in above.get(path, ()):
+            depth[one] = max(depth[one], depth[path] + 1)
+            waits[one] -= 1
+            if waits[one] == 0:
+                free.append(one)
+    last = max((depth[path] for path in settled), default=0) + 1
+    columns: list[list[NotePath]] = [[] for _ in range(last + 1)]
+    for path in depth:
+        columns[depth[path] if path in settled else last].append(path)
+    return [column for column in columns if column]
+
+
+def _ordered(columns: list[list[NotePath]], edges: list[Edge]) -> dict[NotePath, int]:
+    """The row of each node in its column, after a sweep to the right and one to the left."""
+    tied: dict[NotePath, list[NotePath]] = {}
+    for edge in edges:
+        tied.setdefault(edge.source, []).append(edge.summary)
+        tied.setdefault(edge.summary, []).append(edge.source)
+    rows = {path: row for column in columns for row, path in enumerate(sorted(column))}
+
+    def middle(path: NotePath) -> tuple[float, NotePath]:
+        ends = [rows[other] for other in tied.get(path, ())]
+        return (sum(ends) / len(ends) if ends else float(len(rows)), path)
+
+    for column in (*columns, *reversed(columns)):
+        rows |= {path: row for row, path in enumerate(sorted(column, key=middle))}
+    return rows
+
+
+def _box(node: Node, column: int, row: int, rows: int, tallest: int) -> Box:
+    down = (tallest - rows) * (HEIGHT + GAP_Y) // 2
+    return Box(node, EDGE + column * (BOX + GAP_X), EDGE + down + row * (HEIGHT + GAP_Y), _short(node.path))
+
+
+def _short(path: NotePath) -> str:
+    """The end of a path, which tells one note from another better than its beginning."""
+    return path if len(path) <= _NAME else "…" + path[-(_NAME - 1) :]
+
+
+def _curve(source: Box, summary: Box) -> str:
+    """From the right side of the source to the left side of the summary, bent like an S."""
+    x0, y0 = source.x + BOX, source.y + HEIGHT // 2
+    x1, y1 = summary.x, summary.y + HEIGHT // 2
+    bend = max(abs(x1 - x0) // 2, 30)
+    return f"M{x0} {y0} C{x0 + bend} {y0} {x1 - bend} {y1} {x1} {y1}"
