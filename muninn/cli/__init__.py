@@ -24,6 +24,8 @@ _COMMANDS: Final = {
     "ledger": ("ledger", "verify, show or export the ledger"),
     "backup": ("backup", "seal, push and prove copies; restore one"),
     "hook": ("hook", "what an agent's client runs at its events"),
+    "connect": ("connect", "print or install the configuration of an MCP client"),
+    "bridge": ("bridge", "stand between a client that speaks stdio alone and the gateway"),
     "demo": ("demo", "show the whole workflow on a sample vault"),
     "start": ("start", "make a first client, say how to connect, and serve"),
 }

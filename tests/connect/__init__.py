@@ -1,0 +1,1 @@
+"""Connecting clients: files of others changed without a loss, in the form that each client documents."""
