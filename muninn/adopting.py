@@ -24,8 +24,8 @@ from muninn.model.listing import Entry
 from muninn.model.refusal import Refusal
 from muninn.model.rights import Globs, Rights
 from muninn.model.sight import Absent, File
-from muninn.pages import page_of
 from muninn.proposing import Field, Known, Proposal
+from muninn.writing.pages import page_of
 
 CLIENT: Final = "owner:adopt"
 """The name under which the ledger has it, for an undo. No client can bear it: theirs hold no colon."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from index.fields import day_of
-from muninn import editing
 from muninn.contract import Contract, OwnerRules
 from muninn.contract.rules import is_blank, is_kebab, is_real_date
 from muninn.model import note as notes
@@ -23,6 +22,7 @@ from muninn.model.frontmatter import HIDDEN, Node, Scalar, Sequence
 from muninn.model.links import plain_text
 from muninn.model.note import Note
 from muninn.model.refusal import Refusal
+from muninn.writing import editing
 
 KEYS: Final = ("title", "type", "status", "tags", "date")
 _MENDED: Final = frozenset({"frontmatter", *KEYS})

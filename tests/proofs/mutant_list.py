@@ -24,14 +24,14 @@ class Mutant:
     tests: tuple[str, ...]
 
 
-_WRITING = "tests/test_writing.py::"
+_WRITING = "tests/writing/test_writing.py::"
 _SHORT = "tests/test_proofs_short.py::"
-_GROUP = "tests/test_grouping.py::"
+_GROUP = "tests/writing/test_grouping.py::"
 _APPLY = "muninn/vault/apply.py"
 _TEMPS = "muninn/vault/temps.py"
-_COMMIT = "muninn/writing.py"
-_PLAY = "muninn/playing.py"
-_AHEAD = "muninn/seeing.py"
+_COMMIT = "muninn/writing/committing.py"
+_PLAY = "muninn/writing/playing.py"
+_AHEAD = "muninn/writing/seeing.py"
 _TRACE = "muninn/bound/tracing.py"
 _OUTSIDER = (_WRITING + "test_an_outsider_in_the_instant_of_the_exchange_wins",)
 
@@ -80,7 +80,7 @@ MUTANTS: Final = (
         "the expected hash is ignored",
         (
             Edit(
-                "muninn/planning.py",
+                "muninn/writing/planning.py",
                 "            return None if current == expected else ",
                 "            return None if True else ",
             ),
@@ -112,7 +112,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "the bytes before are not kept",
-        (Edit("muninn/planning.py", "        contents[view.note.hash] = view.note.content\n", ""),),
+        (Edit("muninn/writing/planning.py", "        contents[view.note.hash] = view.note.content\n", ""),),
         (
             _SHORT + "test_a_fault_at_a_point_loses_nothing",
             _WRITING + "test_an_overwrite_and_an_edit_keep_the_mode_and_the_old_bytes",

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muninn import editing
-from muninn.editing import edited, rendered
 from muninn.model import note as notes
 from muninn.model.draft import Append, Edit, Replace, Section, SetFields
 from muninn.model.frontmatter import plain
 from muninn.model.refusal import Code, Refusal
 from muninn.model.yaml_reader import read
+from muninn.writing import editing
+from muninn.writing.editing import edited, rendered
 from tests.conftest import path
 
 DOC = """---

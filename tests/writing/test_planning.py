@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from muninn import contract, planning, writing
+from muninn import contract, writing
 from muninn.model import note as notes
 from muninn.model.change import Kind, Plan
 from muninn.model.content import MISSING, Basis, ContentHash, NotePath
@@ -16,6 +16,7 @@ from muninn.model.draft import Append, ArchiveDraft, Draft, EditDraft, Kept, Res
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import SCOPES, Globs, Rights
 from muninn.model.sight import Absent, File
+from muninn.writing import planning
 from tests.conftest import Room, note_text, path
 
 OLD, NEW = note_text("old\n"), note_text("new\n")

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final, assert_never
 
 from ledger import Entry, Opening, Terms
-from muninn import conflicts, external, planning, playing, refusals, seeing
+from muninn import conflicts, external, refusals
 from muninn.door import Door
 from muninn.model.change import Pending, Plan, Receipt, Request
 from muninn.model.content import MISSING, ContentHash, NotePath
@@ -26,11 +26,13 @@ from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError, reas
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
 from muninn.model.sight import Absent, Blocked, basis_of
-from muninn.pages import page_of
-from muninn.playing import Played
-from muninn.seeing import Ahead
 from muninn.turns import MOST, Waiting
 from muninn.vault import write_lock
+
+from . import planning, playing, seeing
+from .pages import page_of
+from .playing import Played
+from .seeing import Ahead
 
 _LARGE: Final = 128 * 1024
 """Bytes of a note that is large."""

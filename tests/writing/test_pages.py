@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from muninn import pages, writing
+from muninn import writing
 from muninn.model.change import Kind, Pending, Receipt
 from muninn.model.content import MISSING, Basis, ContentHash
 from muninn.model.draft import ArchiveDraft, RestoreDraft, WriteDraft
 from muninn.model.draft import Kept as KeptBytes
 from muninn.model.page import BEGIN, END
 from muninn.model.refusal import Code, Refusal, Warn
-from muninn.pages import page_of
+from muninn.writing import pages
+from muninn.writing.pages import page_of
 from tests.conftest import Room, at, furnish, note_text, path
 
 

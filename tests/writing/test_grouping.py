@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from ledger import verify
-from muninn import external, playing, writing
+from muninn import external, writing
 from muninn.model import seams
 from muninn.model.change import Kind, Pending, Receipt, Request
 from muninn.model.content import MISSING, ContentHash, NotePath
@@ -27,6 +27,7 @@ from muninn.model.errors import LedgerInDoubtError, VaultUnavailableError
 from muninn.model.refusal import Code, Refusal
 from muninn.model.sight import Sight
 from muninn.vault import write_lock
+from muninn.writing import committing, playing
 from tests.conftest import Room, at, breaking, furnish, note_text, path
 
 OLD, FOREIGN = note_text("Old words.\n"), b"foreign\n"
@@ -194,7 +195,7 @@ def test_who_comes_while_others_are_judged_goes_with_them(paged: Room) -> None:
 
 
 def test_no_more_go_together_than_the_bound(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "MOST", 4)
+    monkeypatch.setattr(committing, "MOST", 4)
     kept: list[int] = []
     honest = room.door.ledger.open_together
 
@@ -363,7 +364,7 @@ def test_a_lock_that_cannot_be_had_is_told_to_each(room: Room, monkeypatch: pyte
         yield
 
     with monkeypatch.context() as patched:
-        patched.setattr(writing, "write_lock", broken)
+        patched.setattr(committing, "write_lock", broken)
         for _ in range(2):
             with pytest.raises(OSError, match="no"):
                 writing.commit(room.door, room.rights(), create(1), None)
@@ -492,7 +493,7 @@ def die(folder: Path, point: str, nth: int) -> None:
 
 _DRIVER = """
 import pathlib, sys
-from tests.test_grouping import die
+from tests.writing.test_grouping import die
 die(pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
 """
 
@@ -503,7 +504,7 @@ def test_after_a_death_a_start_finishes_all_that_was_kept(tmp_path: Path, point:
     prepare(room)
     room.door.ledger.close()
     command = [sys.executable, "-P", "-c", _DRIVER, str(tmp_path), point, str(nth)]
-    root = str(Path(__file__).resolve().parents[1])
+    root = str(Path(__file__).resolve().parents[2])
     done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": root}, timeout=60, check=False)
     assert done.returncode == 70, done.stderr
     room = furnish(tmp_path, "index.md")

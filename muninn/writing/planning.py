@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from muninn import archiving, diffs, editing, pages, refusals
+from muninn import diffs, refusals
 from muninn.contract import MAX_NOTE_BYTES, Contract
 from muninn.model import note as notes
 from muninn.model.change import Change, Kind, Plan
@@ -18,6 +18,8 @@ from muninn.model.note import Note
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
 from muninn.model.sight import Absent, Blocked, Elsewhere, File, Sight, basis_of
+
+from . import archiving, editing, pages
 
 _SHOWN = 20
 SUPERSEDED = "superseded"

@@ -547,7 +547,7 @@ def die(folder: Path, verb: str, point: str, nth: int) -> None:
 
 _DRIVER = """
 import json, os, pathlib, sys
-from tests.test_writing import die
+from tests.writing.test_writing import die
 for folder, verb, point, nth in json.load(sys.stdin):
     child = os.fork()
     if child == 0:
@@ -568,7 +568,7 @@ def graves(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, int
         room.door.ledger.close()
         found[verb, point, nth] = folder
     orders = json.dumps([(str(folder), *death) for death, folder in found.items()])
-    root = str(Path(__file__).resolve().parents[1])
+    root = str(Path(__file__).resolve().parents[2])
     command = [sys.executable, "-P", "-c", _DRIVER]
     done = subprocess.run(
         command, input=orders, text=True, capture_output=True, check=True, env={"PYTHONPATH": root}, timeout=60

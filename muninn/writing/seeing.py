@@ -13,7 +13,8 @@ from muninn.model.draft import ArchiveDraft, Draft, RestoreDraft, View, WriteDra
 from muninn.model.listing import Entry
 from muninn.model.note import Note
 from muninn.model.sight import Absent, File, Sight
-from muninn.pages import page_of
+
+from .pages import page_of
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muninn import pages, refusals
+from muninn import refusals
 from muninn.contract import Contract
 from muninn.model import note as notes
 from muninn.model.change import Change, Kind, Plan
@@ -11,6 +11,8 @@ from muninn.model.draft import ArchiveDraft, RestoreDraft, UndoDraft, View
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
 from muninn.model.sight import Absent, Blocked, Elsewhere, File, basis_of
+
+from . import pages
 
 
 def plan_archive(draft: ArchiveDraft, view: View, contract: Contract, today: str) -> Plan | Refusal:
