@@ -23,6 +23,10 @@ from .store import one
 
 MOST_COUNTED: Final = 1_000
 _WIDEN: Final = 4
+_MOST_RANKED: Final = 20_000
+"""Notes of a word that is too common: so many postings cost little (PERFORMANCE.md 1c, the sweep of budgets)."""
+_FIRST_COLUMNS: Final = ("title", "title names heads")
+"""Where such a word is looked for first: there it counts most. All columns are asked where that gives too few notes."""
 
 _SCORE: Final = f"-bm25(terms, {', '.join(map(str, WEIGHTS))}) * (CASE WHEN rowid & {LOG} THEN 0.5 ELSE 1.0 END)"
 _FACTS: Final = "docs.id, docs.path, hash, title, type, status, date, day, tags, body"
@@ -121,20 +125,15 @@ def ask(
     planned = plan(question, connection, notes, None if everything else sees)
     if planned.expression is None:
         return Candidates((), False, 0, planned, notes)
-    rows: list[Candidate] = []
-    size, found = want + 1, 0
-    while True:
-        rows, found = [], 0
-        for row in _best(connection, planned.expression, filters, size):
-            found += 1
-            if sees(row[1]):
-                rows.append(_candidate(row))
-        if len(rows) > want or found < size:
+    best: dict[NotePath, Candidate] = {}
+    for expression in _ways(planned):
+        best |= {row.path: row for row in _seen(connection, planned, expression, filters, sees, want, everything)}
+        if len(best) > want:
             break
-        size *= _WIDEN
+    rows = sorted(best.values(), key=lambda row: (-row.score, row.path))
     retired = 0
     if not filters.with_retired:
-        retired = _retired(connection, planned.expression, filters, None if everything else sees)
+        retired = _retired(connection, expression, filters, None if everything else sees)
     named = [
         row for row in among(connection, naming.named(connection, question.typed, planned.words)) if sees(row.path)
     ]
@@ -142,6 +141,40 @@ def ask(
     more = len(rows) > want
     rows = _with_named(rows[:want], [row for row in named if row not in barred])
     return Candidates(tuple(rows), more, retired, planned, notes, barred)
+
+
+def _ways(planned: Plan) -> list[str]:
+    """The expressions to try, one after the other, until there are enough notes."""
+    if planned.expression is None:
+        return []
+    if not planned.too_common:
+        return [planned.expression]
+    return [*(planned.within(columns) for columns in _FIRST_COLUMNS), planned.expression]
+
+
+def _seen(
+    connection: apsw.Connection,
+    planned: Plan,
+    expression: str,
+    filters: Filters,
+    sees: Callable[[str], bool],
+    want: int,
+    everything: bool,
+) -> list[Candidate]:
+    """The best that ``sees`` lets through, one more than is wanted where there are so many."""
+    size = want + 1
+    # Of a word that is too common only the newest notes are ranked. A client that does not see all might see none of
+    # those.
+    most = _MOST_RANKED if planned.too_common and everything else -1
+    while True:
+        rows, found = [], 0
+        for row in _best(connection, expression, filters, size, most, 2.0 if planned.doubled else 1.0):
+            found += 1
+            if sees(row[1]):
+                rows.append(_candidate(row))
+        if len(rows) > want or found < size:
+            return rows
+        size *= _WIDEN
 
 
 def _with_named(rows: list[Candidate], named: list[Candidate]) -> list[Candidate]:
@@ -153,7 +186,10 @@ def _with_named(rows: list[Candidate], named: list[Candidate]) -> list[Candidate
     return [*sorted(first, key=lambda row: (-row.score, row.path)), *(row for row in rows if row.path not in paths)]
 
 
-def _best(connection: apsw.Connection, expression: str, filters: Filters, size: int) -> Iterator[tuple[Any, ...]]:
+def _best(
+    connection: apsw.Connection, expression: str, filters: Filters, size: int, most: int, factor: float
+) -> Iterator[tuple[Any, ...]]:
+    """The ``size`` best of the ``most`` newest that match; below zero of all."""
     where = ""
     values: list[Any] = []
     if not filters.with_retired:
@@ -161,9 +197,14 @@ def _best(connection: apsw.Connection, expression: str, filters: Filters, size: 
     if not filters.empty:
         condition, values = filters.condition()
         where += f" AND rowid IN (SELECT id FROM docs WHERE {condition})"
-    best = f"SELECT rowid AS row, {_SCORE} AS score FROM terms WHERE terms MATCH ?{where} ORDER BY score DESC LIMIT ?"
+    best = f"SELECT rowid AS row, {_SCORE} * ? AS score FROM terms WHERE terms MATCH ?{where}"
+    bound: tuple[int, ...] = (size,)
+    if most >= 0:
+        best = f"SELECT row, score FROM ({best} ORDER BY rowid DESC LIMIT ?)"
+        bound = (most, size)
+    best = f"{best} ORDER BY score DESC LIMIT ?"
     sql = f"SELECT {_FACTS}, score FROM ({best}) JOIN docs ON docs.id = row ORDER BY score DESC, docs.path"
-    return iter(connection.execute(sql, (expression, *values, size)))
+    return iter(connection.execute(sql, (factor, expression, *values, *bound)))
 
 
 def fitting(connection: apsw.Connection, filters: Filters) -> tuple[frozenset[str], bool]:

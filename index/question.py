@@ -25,6 +25,8 @@ MOST_WORDS: Final = 64
 MOST_CHARACTERS: Final = 16_384
 """Of a query, wherever a client may send one: more than 64 words have, and no more than can be read at once."""
 _LEAST_BUDGET: Final = 4_000
+_TOO_COMMON: Final = 3
+"""Budgets that the rarest word's postings may cost: beyond, a question takes over five times as long as a usual one."""
 _SPOKEN_SHARE: Final = 100
 """A language counts as one of a shelf's where at least one note in so many is in it."""
 _LAST: Final = "\U0010ffff"
@@ -130,8 +132,9 @@ class Plan:
 
     ``meanings`` says for each term which word of the question it stands for; ``weights`` how telling each word is
     (its inverse document frequency); ``known`` whether the shelf holds it; ``guessed`` what stands in for those that it
-    does not; ``titles_only`` that even the rarest word stands in too many notes to look through their
-    bodies. ``words`` are the question's with this shelf's stems.
+    does not; ``too_common`` that even the rarest word stands in too many notes to rank them all. ``words`` are the
+    question's with this shelf's stems. ``doubled``: a short word that is asked for alone counts twice, though its list
+    is gone through once.
     """
 
     expression: str | None
@@ -139,8 +142,13 @@ class Plan:
     weights: tuple[float, ...]
     known: tuple[bool, ...]
     guessed: dict[int, Guess]
-    titles_only: bool = False
+    too_common: bool = False
     words: tuple[Word, ...] = ()
+    doubled: bool = False
+
+    def within(self, columns: str) -> str:
+        """The expression, for some of the columns alone."""
+        return f"{{{columns}}} : ({self.expression})"
 
 
 def plan(
@@ -172,10 +180,9 @@ def plan(
         # A list that names nearly every note is gone through once, not once more for the beginning of the word.
         parts += [_quoted(whole)] if whole else _expressions(words[number], more.get(number, ()), counts)
     parts += _pairs(words, chosen, counts)
-    expression = " OR ".join(parts) or None
-    if too_common and expression is not None:
-        expression = f"{{title names heads}} : ({expression})"
-    return Plan(expression, meanings, tuple(weights), tuple(known), guessed, too_common, tuple(words))
+    doubled = len(parts) == 2 and parts[0] == parts[1]
+    expression = " OR ".join(parts[doubled:]) or None
+    return Plan(expression, meanings, tuple(weights), tuple(known), guessed, too_common, tuple(words), doubled)
 
 
 def _spoken(question: Question, connection: apsw.Connection, notes: int) -> tuple[Tongue, ...]:
@@ -210,7 +217,7 @@ def _choose(costs: list[int], budget: int) -> tuple[list[int], bool]:
             break
         spent += cost
         chosen.append(number)
-    return sorted(chosen), bool(ranked) and ranked[0][0] > 8 * budget
+    return sorted(chosen), bool(ranked) and ranked[0][0] > _TOO_COMMON * budget
 
 
 def _expressions(word: Word, guessed: tuple[str, ...], counts: dict[str, int]) -> list[str]:

@@ -183,8 +183,11 @@ def _from_index(index: Index, question: Question, filters: Filters, rights: Righ
     plans = [answer.plan for answer in answers]
     largest = max(answers, key=lambda answer: answer.notes)
     notes: tuple[str, ...] = ()
-    if any(plan.titles_only for plan in plans):
-        notes = ("its words stand in nearly every note, so only titles, names and headings were searched",)
+    if any(plan.too_common for plan in plans):
+        notes = (
+            "its words stand in so many notes that titles, names and headings were searched first, and of the rest"
+            " only the newest notes",
+        )
     elif question.common:
         notes = ("it holds only very common words, so only titles, names and headings were searched",)
     return _Pool(
