@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
+from .marks import FILTERS
+
 HEADERS: Final = (
     (
         b"content-security-policy",
@@ -59,6 +61,7 @@ class Frame:
             auto_reload=False,
         )
         self._environment.globals.update(helpers, static=self._address)
+        self._environment.filters.update(FILTERS)
 
     def render(self, template: str, values: dict[str, Any]) -> str:
         """A template with its values."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from starlette.responses import Response
 
 from muninn import canary, proof, standing
+from muninn.model.answer import Status
 
 from .visit import Visit
 
@@ -13,6 +16,25 @@ def home(visit: Visit) -> Response:
     """The state of vault, index, ledger, backup and canary, as far as this client may know it."""
     door = visit.door
     status = standing.status(door, visit.rights)
-    overdue = proof.overdue(door.home)
-    warnings = (*status.warnings, *((overdue,) if overdue is not None else ()))
-    return visit.page("home.html", status=status, warnings=warnings, canary=canary.last(door.home))
+    overdue, asked = proof.overdue(door.home), canary.last(door.home)
+    matters = [warn.message for warn in (*status.warnings, *((overdue,) if overdue is not None else ()))]
+    matters += _matters(status, asked)
+    return visit.page("home.html", status=status, overdue=overdue, canary=asked, matters=matters)
+
+
+def _matters(status: Status, asked: canary.State | None) -> Iterator[str]:
+    """What a person should look at, beside the warnings that the gateway has words for."""
+    if not status.vault["readable"]:
+        yield "the vault cannot be read: is it mounted, and may the gateway read it?"
+    if status.index["state"] == "building":
+        yield "the index is being made; until it is there a search looks through the files, which is slow"
+    if status.index["faults"]:
+        yield f"{status.index['faults']} files could not be taken into the index: `muninn index status` names them"
+    if status.pending:
+        yield f"{len(status.pending)} writes of this client are kept and not finished: the tool recover settles them"
+    if status.backup["last_ok"] is None:
+        yield "no backup was proven yet: `muninn backup` sets one up"
+    if asked is not None and not asked.ok:
+        missed = ", ".join(asked.failing[:5])
+        told = f"the canary missed {len(asked.failing)} of {asked.asked} questions ({missed})"
+        yield f"{told}: `muninn canary run` says why"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from . import home
+from . import browse, find, home, notes
 from .visit import Page
 
-PAGES: Final = (Page("", home.home, nav="Home", scope=None),)
+PAGES: Final = (
+    Page("", home.home, nav="Home", scope=None),
+    Page("/search", find.search, nav="Search"),
+    Page("/browse", browse.browse, nav="Browse"),
+    Page("/note", notes.note, under="/browse"),
+    Page("/history", notes.history, under="/browse"),
+    Page("/diff", notes.diff, under="/browse"),
+)
 """Every page but login and static files."""
-
-HELPERS: Final[dict[str, Any]] = {}
-"""Functions that templates may call, beside ``to`` (an address) and ``static`` (a file's)."""

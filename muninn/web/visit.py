@@ -84,7 +84,7 @@ class Visit:
         title = _TITLES.get(status, "That was not understood")
         return self.page("refused.html", status, title=title, refusal=refusal)
 
-    def go(self, path: str, **query: str) -> Response:
+    def go(self, path: str, /, **query: str) -> Response:
         """After a POST: go on at a page of the console, so that loading it again repeats nothing."""
         return RedirectResponse(address(path, **query), 303)
 
@@ -109,7 +109,7 @@ class Page:
         return self.scope is None or self.scope in scopes
 
 
-def address(path: str, **query: object) -> str:
+def address(path: str, /, **query: object) -> str:
     """The address of a page, ``address("/note", path="a b.md")``; None and empty values are left out."""
     found = {name: value for name, value in query.items() if value not in (None, "", False, ())}
     return f"{ROOT}{path}" + (f"?{urlencode(found, doseq=True)}" if found else "")

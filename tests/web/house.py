@@ -31,12 +31,12 @@ class Browser:
 
     http: TestClient
 
-    def get(self, path: str, headers: dict[str, str] | None = None, **query: str) -> Any:
-        return self.http.get(f"/console{path}", params=query, headers=headers or {})
+    def get(self, page: str, /, headers: dict[str, str] | None = None, **query: str) -> Any:
+        return self.http.get(f"/console{page}", params=query, headers=headers or {})
 
-    def post(self, path: str, fields: dict[str, Any], headers: dict[str, str] | None = None) -> Any:
+    def post(self, page: str, fields: dict[str, Any], headers: dict[str, str] | None = None) -> Any:
         """Send a form as a page of the console would; ``headers`` in place of what a browser says of it."""
-        return self.http.post(f"/console{path}", data=fields, headers=OURS if headers is None else headers)
+        return self.http.post(f"/console{page}", data=fields, headers=OURS if headers is None else headers)
 
     def log_in(self, token: str) -> Any:
         return self.post("/login", {"token": token})

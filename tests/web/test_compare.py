@@ -1,0 +1,74 @@
+"""Two texts side by side: every line is there once, and no pair of texts takes long."""
+
+from __future__ import annotations
+
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muninn.web.compare import Row, Side, compare, lines
+from muninn.web.marks import marked, plain
+
+texts = st.lists(st.sampled_from(["a", "b", "a b c", "a x c", "", "long line of words", "é\r"]), max_size=30).map(
+    "\n".join
+)
+
+
+@given(texts, texts)
+def test_both_texts_can_be_read_back_from_the_rows(old: str, new: str) -> None:
+    found = compare(old, new, everything=True)
+    assert [row.old.text for row in found.rows if row.old is not None] == lines(old)
+    assert [row.new.text for row in found.rows if row.new is not None] == lines(new)
+    assert [row.old.number for row in found.rows if row.old is not None] == list(range(1, len(lines(old)) + 1))
+    for row in found.rows:
+        if row.kind == "same":
+            assert row.old is not None
+            assert row.new is not None
+            assert row.old.text == row.new.text
+
+
+@given(texts, texts)
+def test_what_is_left_out_is_equal_and_counted(old: str, new: str) -> None:
+    whole, short = compare(old, new, everything=True), compare(old, new)
+    assert sum(row.gap or 1 for row in short.rows) == len(whole.rows)
+    assert [row for row in short.rows if row.kind not in ("same", "gap")] == [r for r in whole.rows if r.kind != "same"]
+    assert (short.added, short.removed) == (whole.added, whole.removed)
+
+
+@given(texts, texts)
+def test_the_marked_places_are_in_order_and_inside(old: str, new: str) -> None:
+    for row in compare(old, new).rows:
+        for side in (row.old, row.new):
+            ends = [place for span in (side.spans if side else ()) for place in span]
+            assert ends == sorted(ends)
+            assert not ends or (side is not None and ends[-1] <= len(side.text))
+
+
+def test_words_that_differ_are_marked() -> None:
+    (row,) = compare("the old gate\n", "the new gate, opened\n").rows
+    assert row == Row(
+        "changed", Side(1, "the old gate", ((4, 7),)), Side(1, "the new gate, opened", ((4, 7), (12, 20)))
+    )
+
+
+def test_hostile_texts_do_not_take_long() -> None:
+    pairs = (
+        ("a b " * 60_000, "b a " * 60_000),
+        ("ab\n" * 80_000, "ba\n" * 80_000),
+        ("".join(f"{n % 97} x\n" for n in range(999)), "".join(f"{n % 89} x\n" for n in range(999))),
+        ("".join(" ".join("ab"[(n >> k) & 1] for k in range(70)) + "\n" for n in range(900)), "b a b\n" * 900),
+        (("( " * 70 + "\n") * 900, (") ( " * 35 + "\n") * 900),
+    )
+    for old, new in pairs:
+        began = time.monotonic()
+        compare(old, new)
+        assert time.monotonic() - began < 8
+
+
+@given(st.text(max_size=80))
+def test_a_text_is_escaped_whatever_it_holds(text: str) -> None:
+    shown = str(plain(text))
+    assert "<" not in shown.replace('<span class="odd">', "").replace("</span>", "")
+    assert "\u202e" not in shown
+    assert str(marked(text, [])) == shown
