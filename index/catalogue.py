@@ -276,6 +276,10 @@ class Index:
         word: Literal["ready", "broken"] = "broken" if self._is_behind() else "ready"
         return IndexState(word, self.age_s(), notes, tuple(faults))
 
+    def size(self, *, private: bool) -> int:
+        """The bytes that the index takes on disk, its logs included; without ``private`` those of the public file."""
+        return sum(shelf.size() for shelf in self._shelves(private))
+
     def examine(self) -> str | None:
         """Look through both files, and write into each; what is wrong, None where nothing is. Slow, for a person who
         asks: a scan proves every time that the index can be written, and a question that it finds what it holds."""

@@ -236,6 +236,14 @@ class Shelf:
             prove(connection)
             connection.execute("UPDATE meta SET value=value WHERE key='scanned'")
 
+    def size(self) -> int:
+        """Bytes on disk, of the file and of what lies beside it; 0 where there is none."""
+        found = 0
+        for suffix in ("", *_SIDE_FILES):
+            with contextlib.suppress(OSError):
+                found += os.stat(f"{self.file}{suffix}").st_size
+        return found
+
     def replace_with(self, other: Shelf) -> None:
         """Put another shelf's file in this one's place. Whoever has the old file open goes on reading that one."""
         with self._lock:

@@ -21,13 +21,16 @@ from starlette.types import Receive, Scope, Send
 from index import keep_fresh, watch
 from index.filling import keep_filled
 from ledger import Ledger
+from muninn import logs, tools
 from muninn.auth import Gate, Rates, SideDoor
 from muninn.clients import Register
 from muninn.door import Door
 from muninn.external import Suspects, keep_witness
 from muninn.holding import HOLD_S, keep_releasing
+from muninn.metrics import CONTENT_TYPE, Metrics
 from muninn.model.errors import LedgerUnavailableError, VaultUnavailableError
 from muninn.protocol import make_server
+from muninn.recording import Marked, Recorder
 
 log = logging.getLogger("muninn.app")
 
@@ -52,7 +55,9 @@ def build(
 
     ``console`` answers below ``/console``, with an admission of its own.
     """
-    sessions = StreamableHTTPSessionManager(make_server(door), json_response=True, stateless=True)
+    metrics = Metrics(tools.BY_NAME)
+    recorder = Recorder(metrics, logs.path_key(door.home))
+    sessions = StreamableHTTPSessionManager(make_server(door, recorder), json_response=True, stateless=True)
     fresh = _Freshness(door, baseline)
 
     @contextlib.asynccontextmanager
@@ -73,6 +78,7 @@ def build(
 
     routes = [
         Route("/health", _health(door), methods=["GET"]),
+        _metrics(door, metrics),
         Route("/mcp", _Endpoint(sessions), methods=["POST"]),
         Route("/mcp/", _Endpoint(sessions), methods=["POST"]),
     ]
@@ -82,8 +88,10 @@ def build(
         hosts=front.hosts,
         rates=Rates(front.rate_per_s, front.rate_burst),
         console=console,
+        tell=recorder.turned,
     )
-    app = Starlette(routes=routes, middleware=[gate], lifespan=lifespan)
+    marked = Middleware(Marked, metrics=metrics)
+    app = Starlette(routes=routes, middleware=[marked, gate], lifespan=lifespan)
     app.router.redirect_slashes = False
     return app
 
@@ -116,6 +124,22 @@ def _health(door: Door) -> Callable[[Request], Response]:
         return JSONResponse({"status": "ok"})
 
     return health
+
+
+def _metrics(door: Door, metrics: Metrics) -> Route:
+    """The page for Prometheus, for clients with the scope ``metrics``."""
+    turns = anyio.CapacityLimiter(1)  # who asks for many at once waits for itself
+
+    async def page(request: Request) -> Response:
+        client = request.state.client
+        if "metrics" not in client.scopes:
+            return JSONResponse({"error": "this client lacks the scope metrics; ask the owner for it"}, 403)
+        text = await anyio.to_thread.run_sync(metrics.page, door, client.rights(door.contract.private), limiter=turns)
+        return Response(text, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
+
+    route = Route("/metrics", page)
+    route.methods = {"GET"}  # without the HEAD that comes along
+    return route
 
 
 class _Freshness:

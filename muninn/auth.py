@@ -43,11 +43,12 @@ log = logging.getLogger("muninn.auth")
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """An answer from the door itself: status, a short reason, and headers."""
+    """An answer from the door itself: status, a short reason, headers, and whose request it was if that is known."""
 
     status: int
     reason: str
     headers: tuple[tuple[str, str], ...] = ()
+    client: str | None = None
 
 
 UNAUTHORISED: Final = Turned(401, "a valid bearer token is needed", (("www-authenticate", "Bearer"),))
@@ -112,9 +113,17 @@ class Gate:
     """
 
     def __init__(
-        self, app: App, register: Register, hosts: Iterable[str], rates: Rates, console: SideDoor | None = None
+        self,
+        app: App,
+        register: Register,
+        hosts: Iterable[str],
+        rates: Rates,
+        console: SideDoor | None = None,
+        tell: Callable[[Scope, int, str | None], None] | None = None,
     ) -> None:
+        """``tell`` hears of each request that is answered here: its status, and the client where that is known."""
         self._app = app
+        self._tell = tell or (lambda _scope, _status, _client: None)
         self._register = register
         self._hosts = frozenset(host.lower() for host in hosts)
         self._rates = rates
@@ -136,6 +145,7 @@ class Gate:
         if isinstance(client, Turned):
             # Much that is still to come is not waited for; a small body is passed over with the connection kept.
             close = (("connection", "close"),) if _announces_much(scope["headers"]) else ()
+            self._tell(scope, client.status, client.client)
             await answer(send, replace(client, headers=(*client.headers, *close)))
             return
         body = await _whole_body(scope, receive)
@@ -143,6 +153,7 @@ class Gate:
             body = Turned(413, f"the body holds over {_MOST_VALUES} JSON values; send less")
         match body:
             case Turned():
+                self._tell(scope, body.status, client.name)
                 await answer(send, body)
             case bytes():
                 scope.setdefault("state", {})["client"] = client
@@ -159,6 +170,7 @@ class Gate:
         body = turned if turned is not None else await _whole_body(scope, receive, MAX_FORM)
         match body:
             case Turned():
+                self._tell(scope, body.status, admitted.client.name if admitted is not None else None)
                 await answer(send, replace(body, headers=(*body.headers, *_PLAIN, ("connection", "close"))))
             case bytes():
                 scope["state"] = {**scope.get("state", {}), "admitted": admitted}
@@ -170,7 +182,7 @@ class Gate:
         wait = self._rates.take(client.name, time.monotonic())
         if wait <= 0:
             return None
-        return Turned(429, "too many calls; wait and go on", (("retry-after", str(int(wait) + 1)),))
+        return Turned(429, "too many calls; wait and go on", (("retry-after", str(int(wait) + 1)),), client.name)
 
     def _admit(self, scope: Scope) -> Client | Turned:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
@@ -181,7 +193,6 @@ class Gate:
         token = bearer(headers)
         client = self._register.find(token, datetime.now(UTC)) if token is not None else None
         if client is None:
-            log.info("turned away", extra={"status": 401})
             return UNAUTHORISED
         return self._too_often(client) or client
 

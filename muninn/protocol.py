@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import json
 import logging
-import time
 from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import unquote
@@ -23,9 +22,11 @@ from muninn import lanes, proof, reading, standing, tools
 from muninn.answers import to_json
 from muninn.clients import Client
 from muninn.door import Door
+from muninn.metrics import INTERNAL_ERROR, PROTOCOL_ERROR, UNKNOWN
 from muninn.model.answer import ReadAnswer
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import Rights
+from muninn.recording import Asked, Recorder
 from muninn.refusals import guarded
 from muninn.tool import Call, Tool
 
@@ -52,33 +53,40 @@ CONTRACT_URI: Final = "muninn://contract"
 NOTE_URI: Final = "muninn://note/"
 
 
-def make_server(door: Door) -> Server[Any]:
-    """The MCP server of one door."""
+def make_server(door: Door, recorder: Recorder) -> Server[Any]:
+    """The MCP server of one door; ``recorder`` keeps how each call ended."""
     threads = lanes.Lanes()
 
     async def on_list_tools(ctx: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         client = _client(ctx)
-        log.info("call", extra={"tool": "tools/list", "client": client.name, "outcome": "ok"})
+        asked = recorder.asked(_request(ctx), client.name, "tools/list")
         shown = [described(tool) for tool in tools.TOOLS if tool.lacks(client.scopes) is None]
+        recorder.ended(asked, shown)
         return types.ListToolsResult(tools=shown)
 
     async def on_call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = tools.BY_NAME.get(params.name)
+        path = params.arguments.get("path") if params.arguments else None
+        name = UNKNOWN if tool is None else tool.name
+        asked = recorder.asked(_request(ctx), _client(ctx).name, name, path)
         if tool is None:
-            log.info("call", extra={"tool": "unknown", "client": _client(ctx).name, "outcome": "refused"})
+            recorder.failed(asked, PROTOCOL_ERROR)
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name[:80]}")
         call = Call(door, _rights(door, ctx))
-        work = functools.partial(_call, tool, call, params.arguments)
+        work = functools.partial(_call, recorder, asked, tool, call, params.arguments)
         try:
             answer: types.CallToolResult = await threads.run(call.rights.client, work, tool.lane)
         except lanes.NoTurnError:
-            log.info("call", extra={"tool": tool.name, "client": call.rights.client, "outcome": "refused"})
-            return _refused(_no_turn())
+            refusal = _no_turn()
+            recorder.ended(asked, refusal)
+            return _refused(refusal)
         return answer
 
     async def on_read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         rights = _rights(door, ctx)
-        work = functools.partial(_logged, "resources/read", rights.client, lambda: _resource(door, rights, params.uri))
+        path = unquote(params.uri.removeprefix(NOTE_URI)) if params.uri.startswith(NOTE_URI) else None
+        asked = recorder.asked(_request(ctx), rights.client, "resources/read", path)
+        work = functools.partial(_recorded, recorder, asked, lambda: _resource(door, rights, params.uri))
         answer: types.ReadResourceResult = await threads.run(rights.client, work, "read")
         return answer
 
@@ -123,8 +131,8 @@ async def _list_templates(ctx: Any, _: types.PaginatedRequestParams | None) -> t
     return types.ListResourceTemplatesResult(resource_templates=[note])
 
 
-def _call(tool: Tool, call: Call, arguments: Any) -> types.CallToolResult:
-    answer = _logged(tool.name, call.rights.client, lambda: guarded(lambda: _run(tool, call, arguments)))
+def _call(recorder: Recorder, asked: Asked, tool: Tool, call: Call, arguments: Any) -> types.CallToolResult:
+    answer = _recorded(recorder, asked, lambda: guarded(lambda: _run(tool, call, arguments)))
     return _refused(answer) if isinstance(answer, Refusal) else _answered(answer)
 
 
@@ -132,20 +140,18 @@ def _run(tool: Tool, call: Call, arguments: Any) -> Any:
     return proof.warned(call.door.home, tools.run(tool, call, arguments))
 
 
-def _logged(name: str, client: str | None, work: Callable[[], Any]) -> Any:
-    """Do one call's work and log it. The edge: no bug's text may reach a client, and none may pass unseen."""
-    started = time.perf_counter()
+def _recorded(recorder: Recorder, asked: Asked, work: Callable[[], Any]) -> Any:
+    """Do one call's work and record it. The edge: no bug's text may reach a client, and none may pass unseen."""
     try:
         answer = work()
     except MCPError:
-        log.info("call", extra={"tool": name, "client": client, "outcome": "refused"})
+        recorder.failed(asked, PROTOCOL_ERROR)
         raise
     except Exception as error:
-        log.exception("a bug in a call", extra={"tool": name, "client": client})
+        log.exception("a bug in a call", extra={"request": asked.request, "tool": asked.tool, "client": asked.client})
+        recorder.failed(asked, INTERNAL_ERROR)
         raise MCPError(code=types.INTERNAL_ERROR, message="internal error; it was logged") from error
-    outcome = answer.code.value if isinstance(answer, Refusal) else getattr(answer, "state", "ok")
-    took = round((time.perf_counter() - started) * 1000, 1)
-    log.info("call", extra={"tool": name, "client": client, "outcome": outcome, "ms": took})
+    recorder.ended(asked, answer)
     return answer
 
 
@@ -217,6 +223,10 @@ def _client(ctx: Any) -> Client:
     if not isinstance(client, Client):
         raise TypeError("a call came past the gate without a client")
     return client
+
+
+def _request(ctx: Any) -> str:
+    return str(ctx.request.state.request)
 
 
 def _rights(door: Door, ctx: Any) -> Rights:

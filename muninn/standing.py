@@ -108,7 +108,7 @@ def status(door: Door, rights: Rights) -> Status:
     if index.state == "broken":
         warnings.append(_DEGRADED)
     return Status(
-        {"id": door.vault.id, "notes": notes, "readable": _is_readable(door)},
+        {"id": door.vault.id, "notes": notes, "readable": is_readable(door)},
         {"state": index.state, "age_s": index.age_s, "notes": notes, "faults": _visible_faults(index.faults, rights)},
         ledger,
         proof.status(door.home),
@@ -152,7 +152,8 @@ def _can_exchange(door: Door) -> bool:
         return False
 
 
-def _is_readable(door: Door) -> bool:
+def is_readable(door: Door) -> bool:
+    """Whether the vault's root can be opened now, and is this vault's."""
     try:
         with door.vault.opened():
             return True

@@ -97,6 +97,11 @@ class Engine:
         ``bwrap``. None before the first."""
         return self._held
 
+    @property
+    def running(self) -> int:
+        """How many scripts run now."""
+        return self._pool.taken
+
     def run(self, script: str, timeout_s: float, ask: Ask) -> Returned | Stopped:
         """Run a script as the body of an async function, for at most ``timeout_s`` seconds on the wall.
 

@@ -47,6 +47,11 @@ class Pool:
         """Whether bwrap stands around the children; known once the first was started."""
         return bool(self._walled)
 
+    @property
+    def taken(self) -> int:
+        """How many children are out now, each with a script."""
+        return len(self._out)
+
     def take(self) -> Child:
         """A child of one's own, to be given to ``put_away``. Raises NoEngineError where none can be had."""
         deadline = time.monotonic() + _WAIT_S

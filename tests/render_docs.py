@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import click
 
-from muninn import contract, tools
+from muninn import contract, logs, metrics, tools
 from muninn.answers import OMIT
 from muninn.cli import command
 from muninn.contract import Rule
@@ -74,7 +74,7 @@ SCOPE_MEANINGS: Final[Mapping[str, str]] = {
     "archive": "archive and restore",
     "code": "scripts over the vault; needs `read`",
     "private": "see and change paths under the owner's private globs, with the other scopes held",
-    "metrics": "kept for metrics; opens nothing yet",
+    "metrics": "`/metrics`: counts and states of the gateway, see [metrics](metrics.md)",
 }
 
 
@@ -120,6 +120,55 @@ A flag goes before the environment, the environment before `muninn.toml`, that b
 | `MUNINN_LOG_LEVEL` | | `debug`, `info`, `warning` or `error`; default `info` |
 
 Home and cache may not lie inside the vault, nor the vault inside one of them.
+"""
+
+_METRICS: Final = """\
+# Metrics
+
+`GET /metrics` on the gateway's own address, in Prometheus' text format, for a client with the scope `metrics`
+and its bearer token; others get 403. [How to watch it](../how-to/watch-it-with-prometheus.md);
+[what the numbers tell of private notes](../explain/what-metrics-tell.md).
+
+## Counted since the gateway was started
+
+"""
+
+_LOOKED: Final = """
+## Looked up at each scrape
+
+A number that is not known now, or not for this client, is left out.
+
+"""
+
+_LOGS: Final = """\
+# Logs
+
+One JSON object a line on stderr, from `MUNINN_LOG_LEVEL` on (`debug`, `info`, `warning` or `error`; default
+`info`). Each call is one line at `info`, each request that the gate turns away another.
+
+No line holds a token, the text of a note, an argument's value, or the message of a bug, which may quote
+one. What is not ASCII is escaped, so that nothing sent by a client begins a line or steers a terminal. An
+unknown tool is `unknown`. Lines of other packages (uvicorn, the MCP SDK) come in the same form, without the
+values that they put into their messages.
+
+## Every line
+
+"""
+
+_PATH_HASH: Final = """
+## The hash of a path
+
+`path` is the beginning of HMAC-SHA-256 over the path in NFC, under the key in `log.key` in the home, which is
+made at the first start. A plain hash would hide nothing: who reads the log could hash every likely path and
+compare. As the key stays, a note has the same hash after a restart, and only somebody who can read the home can
+say which note it is:
+
+```sh
+python3 -c 'import hmac, sys, unicodedata as u; print(hmac.digest(bytes.fromhex(open(sys.argv[1]).read()),
+  u.normalize("NFC", sys.argv[2]).encode(), "sha256")[:8].hex())' ~/.local/share/muninn/log.key team/plan.md
+```
+
+Remove `log.key` to begin with other hashes at the next start.
 """
 
 _COMMANDS: Final = """\
@@ -189,6 +238,32 @@ def commands_page() -> str:
     return _MADE + _COMMANDS + "".join(_help(names, found) for names, found in commands())
 
 
+def metrics_page() -> str:
+    """Every name on the page for Prometheus."""
+    counted = _series(metrics.COUNTED)
+    edges = ", ".join(f"{edge:g}" for edge in metrics.BUCKETS)
+    buckets = f"\nThe histogram's upper edges in seconds: {edges}.\n"
+    looked = _series([*(row.series for row in metrics.LOOKED), metrics.STARTED, metrics.BUILD])
+    return _MADE + _METRICS + counted + buckets + _LOOKED + looked
+
+
+def _series(found: Sequence[metrics.Series]) -> str:
+    rows = [(_code(row.name), row.kind, ", ".join(map(_code, row.labels)) or "–", row.says) for row in found]
+    return _table(("name", "kind", "labels", "what it tells"), rows)
+
+
+def logs_page() -> str:
+    """Every field of a line of the log."""
+    tables = [
+        _table(("field", "what"), [(_code(name), says) for name, says in fields.items()])
+        for fields in (logs.FIELDS, logs.CALL_FIELDS, logs.MORE_FIELDS)
+    ]
+    every, call, more = tables
+    calls = f"\n## A call\n\nIts `message` is `call`.\n\n{call}"
+    others = f"\n## Some other lines\n\n{more}"
+    return _MADE + _LOGS + every + calls + others + _PATH_HASH
+
+
 def refusals_page() -> str:
     """Codes of refusals, codes of warnings, scopes."""
     codes = _table(("code", "meaning"), [(_code(code.value), MEANINGS[code]) for code in Code])
@@ -205,6 +280,8 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "settings.md": settings_page,
     "commands.md": commands_page,
     "refusals.md": refusals_page,
+    "metrics.md": metrics_page,
+    "logs.md": logs_page,
 }
 
 

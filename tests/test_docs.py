@@ -11,6 +11,7 @@ import click
 import pytest
 
 from muninn.cli import command
+from muninn.metrics import BUILD, COUNTED, LOOKED, STARTED
 from muninn.model.refusal import Code
 from muninn.model.rights import SCOPES
 from muninn.settings import SETTINGS
@@ -82,9 +83,17 @@ def test_every_code_scope_and_warning_has_a_meaning() -> None:
 def test_everything_is_named_in_the_reference() -> None:
     text = reference()
     names = [tool.name for tool in TOOLS] + [code.value for code in Code] + [row.key for row in SETTINGS]
+    names += [series.name for series in COUNTED] + [row.series.name for row in LOOKED]
     assert [name for name in names if f"`{name}`" not in text] == []
     titles = [" ".join(names) for names, _ in render_docs.commands()]
     assert [title for title in titles if f"## {title}\n" not in text] == []
+
+
+def test_metrics_that_a_page_names_exist() -> None:
+    defined = {series.name for series in (*COUNTED, *(row.series for row in LOOKED), STARTED, BUILD)}
+    for page in PAGES:
+        named = re.findall(r"\bmuninn_[a-z_]+[a-z]\b", "".join(_FENCE.findall(page.read_text(encoding="utf-8"))))
+        assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in named} <= defined, page.name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)

@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -70,8 +69,10 @@ def gateway(settings: Settings, binding: Binding, announce: Callable[[int], None
     Raises SettingsError for a binding that cannot be and, without ``announce``, where there is no client yet;
     MuninnError where vault or address cannot be had.
     """
+    from muninn import logs
+
     _check_binding(binding)
-    _start_logs()
+    logs.start(os.environ.get("MUNINN_LOG_LEVEL", "info"))
     if announce is None and not clients.load(settings.places.clients):
         home = settings.places.home
         raise SettingsError(f"there is no client yet; make one first with: muninn client add NAME --home {home}")
@@ -199,19 +200,3 @@ def _raise_file_limit() -> None:
     wanted = 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _start_logs() -> None:
-    """JSON lines on stderr, at the level of MUNINN_LOG_LEVEL."""
-    from pythonjsonlogger.json import JsonFormatter
-
-    name = os.environ.get("MUNINN_LOG_LEVEL", "info").upper()
-    level = logging.getLevelNamesMapping().get(name)
-    if level is None:
-        raise SettingsError(f"MUNINN_LOG_LEVEL must be debug, info, warning or error, found {name.lower()!r}")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    logging.basicConfig(level=level, handlers=[handler], force=True)
-    # The protocol's own packages log bodies and headers when asked to debug; what they say above that is enough.
-    for package in ("mcp", "uvicorn", "httpx2", "asyncio", "watchfiles"):
-        logging.getLogger(package).setLevel(max(level, logging.WARNING))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from muninn.auth import Gate
 from muninn.web.console import Console
 from muninn.web.pages import PAGES
 from tests.web.house import HOST, OURS, House
@@ -162,7 +163,8 @@ def test_no_token_and_no_id_stands_in_the_log(house: House, caplog: pytest.LogCa
 
 
 def test_a_gateway_without_a_console_knows_no_such_address(house: House) -> None:
-    assert isinstance(house.app.user_middleware[0].kwargs["console"], Console)
-    house.app.user_middleware[0].kwargs["console"] = None
+    (gate,) = (layer for layer in house.app.user_middleware if layer.cls is Gate)
+    assert isinstance(gate.kwargs["console"], Console)
+    gate.kwargs["console"] = None
     for path in ("", "/login", "/static/x/console.css"):
         assert house.browser().get(path).status_code == 401
