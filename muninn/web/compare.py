@@ -10,7 +10,7 @@ import difflib
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from .marks import Span
@@ -55,6 +55,8 @@ class Comparison:
     added: int
     removed: int
     paired: bool = True
+    cut: int = 0
+    """Rows left out at the end."""
 
 
 @dataclass(slots=True)
@@ -65,6 +67,31 @@ class _Clock:
 
     def has_run_out(self) -> bool:
         return time.monotonic() > self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Uncompared:
+    """Two sides that are not compared, and why; sizes in bytes."""
+
+    why: str
+    old_size: int
+    new_size: int
+
+
+def of_bytes(
+    old: bytes | None, new: bytes | None, *, everything: bool = False, most_rows: int | None = None
+) -> Comparison | Uncompared:
+    """What two files hold, None for no file. Past ``most_rows`` rows the rest is counted and left out."""
+    before, after = old or b"", new or b""
+    if max(len(before), len(after)) > MOST_BYTES:
+        return Uncompared(f"at most {MOST_BYTES // 1024} KiB are compared here", len(before), len(after))
+    try:
+        found = compare(before.decode(), after.decode(), everything=everything)
+    except UnicodeDecodeError:
+        return Uncompared("one of them is not text", len(before), len(after))
+    if most_rows is None or len(found.rows) <= most_rows:
+        return found
+    return replace(found, rows=found.rows[:most_rows], cut=len(found.rows) - most_rows)
 
 
 def compare(old: str, new: str, *, everything: bool = False) -> Comparison:

@@ -16,7 +16,7 @@ from muninn.model.errors import LedgerUnavailableError
 from muninn.model.refusal import Code, Refusal
 from muninn.model.sight import File
 
-from .compare import MOST_BYTES, Comparison, compare, lines
+from .compare import lines, of_bytes
 from .visit import Visit
 
 NOW: Final = "now"
@@ -138,19 +138,9 @@ def diff(visit: Visit) -> Response:
     if isinstance(old, Refusal) or isinstance(new, Refusal):
         return visit.refused(old if isinstance(old, Refusal) else new)  # type: ignore[arg-type]
     everything = bool(visit.ask("all"))
-    found, why = _compared(old.content, new.content, everything)
-    values = {"old": old, "new": new, "found": found, "why": why, "everything": everything}
+    found = of_bytes(old.content, new.content, everything=everything)
+    values = {"old": old, "new": new, "found": found, "everything": everything}
     return visit.page("diff.html", path=path, crumbs=crumbs(path.folder), **values)
-
-
-def _compared(old: bytes, new: bytes, everything: bool) -> tuple[Comparison | None, str]:
-    """The comparison, or None and why there is none."""
-    if max(len(old), len(new)) > MOST_BYTES:
-        return None, f"at most {MOST_BYTES // 1024} KiB are compared here"
-    try:
-        return compare(old.decode(), new.decode(), everything=everything), ""
-    except UnicodeDecodeError:
-        return None, "one of them is not text"
 
 
 @dataclass(frozen=True, slots=True)

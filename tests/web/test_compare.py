@@ -7,7 +7,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muninn.web.compare import Row, Side, compare, lines
+from muninn.web.compare import Comparison, Row, Side, Uncompared, compare, lines, of_bytes
 from muninn.web.marks import marked, plain
 
 texts = st.lists(st.sampled_from(["a", "b", "a b c", "a x c", "", "long line of words", "é\r"]), max_size=30).map(
@@ -50,6 +50,16 @@ def test_words_that_differ_are_marked() -> None:
     assert row == Row(
         "changed", Side(1, "the old gate", ((4, 7),)), Side(1, "the new gate, opened", ((4, 7), (12, 20)))
     )
+
+
+def test_bytes_that_are_not_compared_say_why() -> None:
+    assert of_bytes(None, b"\xff") == Uncompared("one of them is not text", 0, 1)
+    large = of_bytes(b"x" * 300_000, None)
+    assert isinstance(large, Uncompared)
+    assert "256 KiB" in large.why
+    short = of_bytes(None, b"line\n" * 50, most_rows=20)
+    assert isinstance(short, Comparison)
+    assert (len(short.rows), short.cut, short.added) == (20, 30, 50)
 
 
 def test_hostile_texts_do_not_take_long() -> None:
