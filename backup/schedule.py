@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import plistlib
 import shlex
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+
+from muninn import units
 
 from .errors import BackupError
-
-_WAIT_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +25,7 @@ class Schedule:
     @property
     def name(self) -> str:
         """The unit's name; another home has another one."""
-        return f"muninn-backup-{hashlib.sha256(os.fsencode(self.home)).hexdigest()[:8]}"
+        return units.name_for("backup", self.home)
 
     @property
     def cron(self) -> str:
@@ -38,19 +33,18 @@ class Schedule:
         hour, minute = self.at.split(":")
         return f"{int(minute)} {int(hour)} * * * {shlex.join(self.command)}".replace("%", r"\%")
 
-    def files(self) -> dict[Path, bytes]:
-        """The files that it is made of, with what they hold."""
-        user = Path(self.environment.get("HOME", "~")).expanduser()
+    @property
+    def unit(self) -> units.Unit:
+        """The unit that runs it. Raises UnitError where a place cannot be named in one."""
         if self.platform == "darwin":
-            return {user / f"Library/LaunchAgents/{self.name}.plist": self._agent()}
-        folder = Path(self.environment.get("XDG_CONFIG_HOME") or user / ".config") / "systemd" / "user"
-        return {
-            folder / f"{self.name}.service": self._service().encode(),
-            folder / f"{self.name}.timer": self._timer().encode(),
-        }
+            hour, minute = map(int, self.at.split(":"))
+            texts = units.agent(self.name, self.command, {"StartCalendarInterval": {"Hour": hour, "Minute": minute}})
+            return units.Unit(self.name, texts, self.platform, self.environment)
+        texts = {f"{self.name}.service": self._service().encode(), f"{self.name}.timer": self._timer().encode()}
+        return units.Unit(f"{self.name}.timer", texts, self.platform, self.environment)
 
     def _service(self) -> str:
-        command = " ".join(map(_quoted, self.command))
+        command = units.command_line(self.command)
         return f"[Unit]\nDescription=Muninn: sealed backup, proven\n\n[Service]\nType=oneshot\nExecStart={command}\n"
 
     def _timer(self) -> str:
@@ -59,103 +53,25 @@ class Schedule:
             "[Install]\nWantedBy=timers.target\n"
         )
 
-    def _agent(self) -> bytes:
-        hour, minute = map(int, self.at.split(":"))
-        return plistlib.dumps(
-            {
-                "Label": self.name,
-                "ProgramArguments": list(self.command),
-                "StartCalendarInterval": {"Hour": hour, "Minute": minute},
-            }
-        )
-
 
 def install(schedule: Schedule) -> list[Path]:
-    """Write the files and start the timer. Gives the files. Raises BackupError with a line for cron, nothing left."""
-    files = schedule.files()
+    """Write the files and start the timer. Gives the files.
+
+    Raises BackupError with a line for cron; then the files are as they were before.
+    """
     try:
-        for file, content in files.items():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-        for words in _starting(schedule, list(files)):
-            _told(schedule, words)
-    except (OSError, BackupError) as error:
-        for file in files:
-            file.unlink(missing_ok=True)
+        return units.install(schedule.unit)
+    except units.UnitError as error:
         raise BackupError(
             f"no timer could be set up ({error}). With cron, this line does it: {schedule.cron}"
         ) from error
-    return list(files)
 
 
 def remove(schedule: Schedule) -> bool:
     """Stop the timer and remove its files. Gives whether there was one."""
-    files = [file for file in schedule.files() if file.exists()]
-    if not files:
-        return False
-    for words in _stopping(schedule):
-        # What is not running any more cannot be stopped; the files go all the same.
-        subprocess.run(words, capture_output=True, timeout=_WAIT_S, env=dict(schedule.environment), check=False)
-    for file in files:
-        file.unlink(missing_ok=True)
-    return True
+    return units.remove(schedule.unit)
 
 
 def state(schedule: Schedule) -> dict[str, object]:
     """Whether it is installed and active, where its files are, and what the system says of it."""
-    files = [str(file) for file in schedule.files() if file.exists()]
-    said = None
-    if files:
-        try:
-            said = _told(schedule, _asking(schedule))
-        except BackupError as error:
-            return {"installed": True, "active": False, "files": files, "says": str(error)}
-    return {"installed": bool(files), "active": bool(files), "files": files, "says": said}
-
-
-def _domain() -> str:
-    return f"gui/{os.getuid()}"
-
-
-def _starting(schedule: Schedule, files: list[Path]) -> list[list[str]]:
-    if schedule.platform == "darwin":
-        return [["launchctl", "bootstrap", _domain(), str(files[0])]]
-    timer = f"{schedule.name}.timer"
-    return [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", timer]]
-
-
-def _stopping(schedule: Schedule) -> list[list[str]]:
-    if schedule.platform == "darwin":
-        return [["launchctl", "bootout", f"{_domain()}/{schedule.name}"]]
-    return [["systemctl", "--user", "disable", "--now", f"{schedule.name}.timer"]]
-
-
-def _asking(schedule: Schedule) -> list[str]:
-    if schedule.platform == "darwin":
-        return ["launchctl", "print", f"{_domain()}/{schedule.name}"]
-    return ["systemctl", "--user", "is-active", f"{schedule.name}.timer"]
-
-
-def _told(schedule: Schedule, words: Sequence[str]) -> str:
-    try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, timeout=_WAIT_S, env=dict(schedule.environment), check=False
-        )
-    except FileNotFoundError:
-        raise BackupError(f"{words[0]} is not here") from None
-    except subprocess.TimeoutExpired:
-        raise BackupError(f"{words[0]} gave no answer") from None
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise BackupError(f"{words[0]} says: {said[0] if said else done.returncode}")
-    return (done.stdout.strip().splitlines() or [""])[0]
-
-
-def _quoted(word: str) -> str:
-    r"""A word for systemd's command lines.
-
-    >>> _quoted('a "b" $c 100%')
-    '"a \\"b\\" $$c 100%%"'
-    """
-    inner = word.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$").replace("%", "%%")
-    return f'"{inner}"'
+    return units.state(schedule.unit)

@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "canary": ("canary", "ask your own known-answer questions, and raise an alarm"),
     "ledger": ("ledger", "verify, show or export the ledger"),
     "backup": ("backup", "seal, push and prove copies; restore one"),
+    "service": ("service", "keep the gateway running, from the login on"),
     "hook": ("hook", "what an agent's client runs at its events"),
     "connect": ("connect", "print or install the configuration of an MCP client"),
     "bridge": ("bridge", "stand between a client that speaks stdio alone and the gateway"),

@@ -71,7 +71,7 @@ def gateway(settings: Settings, binding: Binding, announce: Callable[[int], None
     """
     from muninn import logs
 
-    _check_binding(binding)
+    check_binding(binding)
     logs.start(os.environ.get("MUNINN_LOG_LEVEL", "info"))
     if announce is None and not clients.load(settings.places.clients):
         home = settings.places.home
@@ -166,7 +166,8 @@ def _play_what_a_crash_left(door: Door) -> None:
         log.error("what a crash left could not be played; writes stop", extra={"reason": str(error)})
 
 
-def _check_binding(binding: Binding) -> None:
+def check_binding(binding: Binding) -> None:
+    """Refuse, with SettingsError, a binding over which tokens would travel in clear, and half a certificate."""
     if (binding.tls_cert is None) != (binding.tls_key is None):
         raise SettingsError("--tls-cert and --tls-key belong together; give both or none")
     loopback = binding.host in ("127.0.0.1", "::1", "localhost")

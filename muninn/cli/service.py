@@ -1,0 +1,195 @@
+"""``muninn service``: keep the gateway running, as a systemd user unit or a launch agent."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from muninn import clients, resident, units
+from muninn.cli.options import as_json, console_script, fail, places, show_json
+from muninn.cli.serve import Binding, check_binding
+from muninn.indexes import vault_root
+from muninn.model.errors import SettingsError
+from muninn.opening import make_home
+from muninn.resident import Resident
+from muninn.settings import Settings
+
+Health = Literal["ok", "unwell"] | None
+"""What the gateway says of itself; None where it gives no answer."""
+
+
+@click.group()
+def service() -> None:
+    """Keep the gateway running: a systemd user unit on Linux, a launch agent on macOS; no root is needed."""
+
+
+@service.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
+@click.option("--port", default=8460, show_default=True, type=click.IntRange(1, 65535))
+@click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="a further name it is served under")
+@click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="certificate chain, PEM")
+@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="its private key, PEM")
+@click.option("--behind-proxy", is_flag=True, help="a proxy before this gateway does TLS")
+@click.option("--without-fences", is_flag=True, help="no namespaces, for systems that give a person none")
+@click.option(
+    "--wait", default=10, show_default=True, type=click.IntRange(0, 600), help="seconds to wait for an answer"
+)
+@click.option("--dry-run", is_flag=True, help="print the unit, and change nothing")
+@as_json
+@places
+def install(
+    settings: Settings,
+    host: str,
+    port: int,
+    allowed: tuple[str, ...],
+    tls_cert: str | None,
+    tls_key: str | None,
+    behind_proxy: bool,
+    without_fences: bool,
+    wait: int,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Install the unit, or replace it, and start the gateway. Exit status 1 where it gives no answer in time."""
+    binding = Binding(host, port, allowed, tls_cert, tls_key, behind_proxy)
+    check_binding(binding)
+    vault_root(settings.places)
+    if not clients.load(settings.places.clients):
+        raise SettingsError("there is no client yet, and the gateway starts with none: muninn client add NAME first")
+    wanted = _resident(settings, binding, fenced=not without_fences)
+    if dry_run:
+        _show_texts(wanted.unit, as_json)
+        return
+    make_home(settings.places)
+    settings.places.cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files = [str(file) for file in units.install(wanted.unit)]
+    health = _awaited(wanted.address, wait)
+    told = {"installed": True, "name": wanted.name, "address": wanted.address, "health": health, "files": files}
+    if as_json:
+        show_json(told | {"lingers": _lingers()})
+    else:
+        click.echo("\n".join([f"installed {wanted.name}", *files]))
+        _say_lingering()
+    if health is None:
+        fail(f"it was started, and gave no answer at {wanted.address} within {wait} s; see: {wanted.log}")
+    if not as_json:
+        click.echo(f"answers at {wanted.address}/mcp: {health}")
+
+
+@service.command()
+@as_json
+@places
+def remove(settings: Settings, as_json: bool) -> None:
+    """Stop the gateway and take the unit away. Vault, home and cache stay."""
+    was_there = units.remove(_resident(settings, None).unit)
+    if as_json:
+        show_json({"removed": was_there})
+    else:
+        click.echo("removed" if was_there else "there was none")
+
+
+@service.command()
+@as_json
+@places
+def status(settings: Settings, as_json: bool) -> None:
+    """Whether it is installed, running, and answers. Exit status 1 where one of them is not so."""
+    known = _resident(settings, None)
+    found = units.state(known.unit)
+    address = resident.address_in(known.unit)
+    health = _health(address) if address is not None else None
+    if as_json:
+        show_json(found | {"name": known.name, "address": address, "health": health, "lingers": _lingers()})
+    else:
+        _say_state(found, address, health)
+    if not (found["active"] and health == "ok"):
+        if found["installed"] and not as_json:
+            click.echo(f"what it logged: {known.log}", err=True)
+        sys.exit(1)
+
+
+def _say_state(found: dict[str, Any], address: str | None, health: Health) -> None:
+    running = "running" if found["active"] else "installed, but not running" if found["installed"] else "not installed"
+    click.echo(f"{running}: {found['says']}" if found["says"] else running)
+    if address is not None:
+        said = {"ok": "answers", "unwell": "answers that vault or ledger is down", None: "gives no answer"}[health]
+        click.echo(f"{said} at {address}/mcp")
+        _say_lingering()
+
+
+def _resident(settings: Settings, binding: Binding | None, *, fenced: bool = True) -> Resident:
+    """The unit as it is to be; without a binding only what it is called."""
+    own = settings.places
+    command = [str(console_script()), "serve"]
+    for flag, place in (("--vault", own.vault), ("--home", own.home), ("--cache", own.cache)):
+        command += [flag, str(place)]
+    address = ""
+    if binding is not None:
+        command += _flags(binding)
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(binding.host, binding.host)
+        shown = f"[{host}]" if ":" in host else host
+        address = f"{'https' if binding.tls_cert else 'http'}://{shown}:{binding.port}"
+    return Resident(own, tuple(command), address, sys.platform, os.environ, fenced)
+
+
+def _flags(binding: Binding) -> list[str]:
+    flags = ["--host", binding.host, "--port", str(binding.port)]
+    for name in binding.allowed:
+        flags += ["--allow-host", name]
+    for flag, file in (("--tls-cert", binding.tls_cert), ("--tls-key", binding.tls_key)):
+        flags += [flag, str(Path(file).absolute())] if file is not None else []
+    return [*flags, "--behind-proxy"] if binding.behind_proxy else flags
+
+
+def _show_texts(unit: units.Unit, as_json: bool) -> None:
+    texts = {str(file): content.decode() for file, content in unit.files().items()}
+    if as_json:
+        show_json({"installed": False, "files": texts})
+        return
+    for file, text in texts.items():
+        click.echo(f"# {file}\n{text}")
+
+
+def _awaited(address: str, seconds: int) -> Health:
+    """The gateway's health, as soon as it gives an answer."""
+    end = time.monotonic() + seconds
+    while (found := _health(address)) is None and time.monotonic() < end:
+        time.sleep(0.2)
+    return found
+
+
+def _health(address: str) -> Health:
+    import ssl
+
+    # Nothing is sent that would be worth a listener's while, and a certificate of one's own is as good as any here.
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    asked = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trusting))
+    try:
+        with asked.open(f"{address}/health", timeout=3) as answer:
+            return "ok" if answer.status == 200 else "unwell"
+    except urllib.error.HTTPError as error:
+        return "unwell" if error.code == 503 else None
+    except OSError:
+        return None
+
+
+def _lingers() -> bool | None:
+    """Whether the person's units run while she is not logged in; None where that is no question."""
+    if sys.platform == "darwin":
+        return None
+    return Path("/var/lib/systemd/linger", getpass.getuser()).exists()
+
+
+def _say_lingering() -> None:
+    if _lingers() is False:
+        click.echo("it runs while you are logged in; from boot on, and after you log out: loginctl enable-linger")
+    elif sys.platform == "darwin":
+        click.echo("it runs while you are logged in; macOS starts launch agents at the login")
