@@ -16,7 +16,7 @@ from ledger import Deed
 from muninn import cursors
 from muninn.door import Door
 from muninn.model.change import Change, Kind
-from muninn.model.content import MISSING, Basis, ContentHash
+from muninn.model.content import MISSING, Basis
 from muninn.model.refusal import Refusal
 from muninn.model.rights import Rights
 
@@ -32,8 +32,8 @@ WORDS: Final = {
     "overwrite": "changed",
     "archive": "archived",
     "restore": "restored",
-    "undo": "undid a change of",
-    "external": "changed around the door",
+    "undo": "took back a change of",
+    "external": "somebody changed",
     "index": "brought up to date",
     "claim": "claimed something of",
     "retract": "retracted a claim on",
@@ -43,8 +43,8 @@ WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One row of the time line. ``before`` and ``after`` are hashes whose bytes are kept, else None; ``restorable``
-    is the hash that a restore could bring back."""
+    """One row of the time line. ``before`` and ``after`` are ``missing`` or a hash whose bytes are kept, else None;
+    ``restorable`` is the hash that a restore could bring back."""
 
     id: str
     at: str
@@ -136,7 +136,7 @@ def _step(door: Door, one: _Seen) -> Step:
     deed, change = one.deed, one.change
     before, after = (None, None) if change is None else (_kept(door, change.before), _kept(door, change.after))
     own = one.kind == deed.kind
-    gone = change is not None and change.after is MISSING
+    gone = after == MISSING.value and before != MISSING.value
     return Step(
         deed.id,
         deed.at,
@@ -154,7 +154,7 @@ def _step(door: Door, one: _Seen) -> Step:
 
 
 def _kept(door: Door, basis: Basis) -> str | None:
-    return str(basis) if isinstance(basis, ContentHash) and door.ledger.keeps(basis) else None
+    return str(basis) if basis is MISSING or door.ledger.keeps(basis) else None
 
 
 def by_day(steps: Iterable[Step]) -> list[tuple[str, list[Step]]]:

@@ -44,14 +44,22 @@ class Node:
     abstaining: list[AbstainingRow] = field(default_factory=list)
 
     @property
-    def told(self) -> str:
+    def what(self) -> str:
+        return "summary" if self.is_summary else "source"
+
+    @property
+    def state(self) -> str:
         """How it stands, in words."""
-        what = "summary" if self.is_summary else "source"
-        state = {"fresh": "current" if self.is_summary else "as it was", "stale": "stale", "unknown": "unknown"}
-        if not self.is_summary and self.health == "stale":
-            state["stale"] = "not as it was"
+        if self.health == "unknown":
+            return "unknown"
+        words = ("current", "stale") if self.is_summary else ("as it was", "not as it was")
+        return words[self.health == "stale"]
+
+    @property
+    def told(self) -> str:
+        """What it is and how it stands, with its claims."""
         claimed = f", claims: {len(self.held)} held, {len(self.abstaining)} abstaining" if self.claims else ""
-        return f"{what}, {state[self.health]}{claimed}"
+        return f"{self.what}, {self.state}{claimed}"
 
     @property
     def claims(self) -> int:

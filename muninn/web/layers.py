@@ -28,12 +28,13 @@ _NAME: Final = 27
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One node with its upper left corner; ``shown`` is its name as far as the box holds it."""
+    """One node with its upper left corner; ``shown`` is its name as far as the box holds it, ``mark`` how it stands."""
 
     node: Node
     x: int
     y: int
     shown: str
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +137,19 @@ def _ordered(columns: list[list[NotePath]], edges: list[Edge]) -> dict[NotePath,
 
 def _box(node: Node, column: int, row: int, rows: int, tallest: int) -> Box:
     down = (tallest - rows) * (HEIGHT + GAP_Y) // 2
-    return Box(node, EDGE + column * (BOX + GAP_X), EDGE + down + row * (HEIGHT + GAP_Y), _short(node.path))
+    return Box(
+        node, EDGE + column * (BOX + GAP_X), EDGE + down + row * (HEIGHT + GAP_Y), _short(node.path), _mark(node)
+    )
 
 
 def _short(path: NotePath) -> str:
     """The end of a path, which tells one note from another better than its beginning."""
     return path if len(path) <= _NAME else "…" + path[-(_NAME - 1) :]
+
+
+def _mark(node: Node) -> str:
+    claims = f" · {node.claims} claim{'' if node.claims == 1 else 's'}" if node.claims else ""
+    return f"{node.what}, {node.state}{claims}"
 
 
 def _curve(source: Box, summary: Box) -> str:

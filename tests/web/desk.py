@@ -15,10 +15,10 @@ from muninn.bound.summaries import SummaryDraft
 from muninn.door import Door
 from muninn.model.bound import Claimed, Registered
 from muninn.model.change import Receipt
-from muninn.model.content import MISSING, Basis, ContentHash
+from muninn.model.content import MISSING, Basis, ContentHash, NotePath
 from muninn.model.draft import ArchiveDraft, WriteDraft
 from muninn.model.rights import DEFAULT_SCOPES, Globs, Rights
-from tests.conftest import Room, furnish, note_text, path
+from tests.conftest import Nudges, Room, furnish, note_text, path
 
 
 def text(name: str, body: str) -> bytes:
@@ -31,6 +31,11 @@ class Desk:
     """The room, and what is done in it."""
 
     room: Room
+
+    @classmethod
+    def at(cls, folder: Path, door: Door) -> Desk:
+        """A desk at a vault that is served already."""
+        return cls(Room(folder / "vault", folder / "home", door, Nudges()))
 
     @property
     def door(self) -> Door:
@@ -64,8 +69,12 @@ class Desk:
         self.room.lay(name, text(name, body))
         external.record_locked(self.door, [path(name)])
 
+    def outside_found(self, name: str) -> None:
+        """What was laid there around the door is found."""
+        external.record_locked(self.door, [NotePath(name)])
+
     def claim(self, statement: str, name: str, client: str = "ada") -> str:
-        draft = ClaimDraft(statement, path(name), str(self.now(name)))
+        draft = ClaimDraft(statement, NotePath(name), str(self.now(name)))
         found = claims.claim(self.door, self.insider(client), draft, dry_run=False, request=None)
         assert isinstance(found, Claimed), found
         return str(found.claim_id)

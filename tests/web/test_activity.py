@@ -47,7 +47,7 @@ def test_all_kinds_of_deeds_are_told_newest_first(desk: Desk) -> None:
     newest = steps(desk)[0]
     assert newest.reason == "superseded"
     assert newest.restorable == newest.before
-    assert newest.after is None
+    assert newest.after == "missing"
     assert [row.path for row in steps(desk, who="ben")] == ["s/a.md", "s/a.md"]
     assert [row.kind for row in steps(desk, who=OUTSIDE)] == ["external"]
     assert steps(desk, who=OWNER) == ()
