@@ -126,7 +126,10 @@ def read_proof(places: Places) -> Proof | None:
     """The proof; None where there is none that can be read."""
     try:
         found = _load(places.proof)
-        return Proof(**{name: found[name] for name in Proof.__slots__ if name in found})
+        proof = Proof(**{name: found[name] for name in Proof.__slots__ if name in found})
+        for time in filter(None, (proof.set_up, proof.last_ok)):
+            age_h(time)
+        return proof
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -131,11 +131,7 @@ class Shelf:
         return _Reader(opened)
 
     def _check(self, connection: apsw.Connection) -> None:
-        found = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('mark', 'ready')"))
-        if found.get("mark") != self._mark:
-            raise ShelfError("the index was made by another version or under other settings", lost=True)
-        if not found.get("ready"):
-            raise NotReadyError
+        admit(connection, self._mark)
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -320,6 +316,15 @@ class Shelf:
 def one(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> Any:
     """The first row, None where there is none."""
     return next(iter(connection.execute(sql, values)), None)
+
+
+def admit(connection: apsw.Connection, mark: str) -> None:
+    """Refuse a file that does not carry this mark, and one whose first scan has not ended."""
+    found = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('mark', 'ready')"))
+    if found.get("mark") != mark:
+        raise ShelfError("the index was made by another version or under other settings", lost=True)
+    if not found.get("ready"):
+        raise NotReadyError
 
 
 def _check_if_changed(reader: _Reader) -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .store import Ledger
 
 SEED_BYTES: Final = 32
+_UNSIGNED: Final = "checkpoint: its signature does not fit its text"
 _TEXT: Final = re.compile(
     r"muninn checkpoint 1\norigin (?P<origin>[!-~]{1,128})\nrows (?P<rows>0|[1-9][0-9]{0,17})\n"
     r"events (?P<events>0|[1-9][0-9]{0,17})\nhead (?P<head>[0-9a-f]{64})\nat (?P<at>[0-9T:.Z+-]{1,40})\n"
@@ -180,13 +181,20 @@ def check(checkpoint: Checkpoint, file: Path) -> tuple[str, ...]:
     The chain itself is not replayed: ``verify`` does that. Both together find what either alone would not.
     """
     if not _is_signed(checkpoint):
-        return ("checkpoint: its signature does not fit its text",)
+        return (_UNSIGNED,)
     try:
         with closing(opened(file)) as reader:
-            reader.execute("BEGIN")
-            return tuple(_disagreements(checkpoint, reader))
+            return check_through(checkpoint, reader)
     except (apsw.Error, UnicodeDecodeError, LedgerUnavailableError) as error:
         return (f"checkpoint: the ledger cannot be read ({type(error).__name__.removesuffix('Error')})",)
+
+
+def check_through(checkpoint: Checkpoint, reader: apsw.Connection) -> tuple[str, ...]:
+    """The same through a connection that is open already. Raises apsw.Error where it cannot read."""
+    if not _is_signed(checkpoint):
+        return (_UNSIGNED,)
+    reader.execute("BEGIN")
+    return tuple(_disagreements(checkpoint, reader))
 
 
 def _is_signed(checkpoint: Checkpoint) -> bool:

@@ -7,6 +7,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 import apsw
@@ -14,12 +16,57 @@ import apsw
 from muninn.model.errors import LedgerUnavailableError
 
 from . import chain
-from .file import File, LedgerDamagedError
+from .file import File, LedgerDamagedError, as_ledger_errors
+from .migrations import version_of
+from .plans import opened as plans_opened
+from .records import Entry, Tip, read_body
 from .verify import first_fault
 
 MOST_BYTES: Final = 200 * 1024 * 1024
 MOST_SECONDS: Final = 5.0
 _STEPS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a ledger says of itself: its schema, whose it is, its newest key and row, and the plans without an end.
+
+    ``at`` is the time of its newest row. ``whole`` says whether there was time to look at every page.
+    """
+
+    schema: int
+    vault_id: str
+    key: str | None
+    tip: Tip
+    at: datetime
+    open: tuple[Entry, ...]
+    whole: bool
+
+
+def standing(reader: apsw.Connection, *, expected: bool) -> Standing | None:
+    """The same look as a gateway's at its start, through a connection that is open already, and what is found there.
+
+    None for a ledger without a row, where none is ``expected``. Raises LedgerUnavailableError where something does not
+    hold.
+    """
+    with as_ledger_errors("be read"):
+        schema = version_of(reader)
+        if schema == 0 and not expected:
+            return None
+        _newest(reader, expected)
+        whole = _pages(reader)
+        last: Any = reader.execute("SELECT seq, events, open, chain, at FROM rows ORDER BY seq DESC LIMIT 1").fetchone()
+        if last is None:
+            return None
+        first: Any = reader.execute("SELECT body FROM rows WHERE seq = 1").fetchone()
+        key = reader.execute("SELECT body FROM rows WHERE kind = 'key' ORDER BY seq DESC LIMIT 1").fetchone()
+        try:
+            vault = str(read_body(first[0])["vault"])
+            public = None if key is None else str(read_body(key[0])["public"])
+            at, waiting = datetime.fromisoformat(last[4]), tuple(plans_opened(reader))
+        except (KeyError, TypeError, ValueError) as error:
+            raise LedgerDamagedError("the ledger is damaged: a row of it cannot be read") from error
+        return Standing(schema, vault, public, Tip(last[0], last[1], last[2], last[3].hex()), at, waiting, whole)
 
 
 def glance(file: File, *, expected: bool) -> str | None:

@@ -40,9 +40,20 @@ def verify(file: Path, progress: Progress | None = None) -> Verdict:
 
     A file that SQLite cannot read at all gives a verdict with that fault, not an exception.
     """
-    walk, found = _Walk(), []
+    walk = _Walk()
+    return _verdict(walk, _faults(file, walk, progress or _silent))
+
+
+def verify_through(connection: apsw.Connection, file: Path, progress: Progress | None = None) -> Verdict:
+    """The same through a connection that is open already; it must not be in a transaction."""
+    walk = _Walk()
+    return _verdict(walk, _all_of(connection, file, walk, progress or _silent))
+
+
+def _verdict(walk: _Walk, faults: Iterator[str]) -> Verdict:
+    found = []
     try:
-        for fault in _faults(file, walk, progress or _silent):
+        for fault in faults:
             found.append(fault)
     except apsw.Error as error:
         found.append(f"SQLite cannot read the ledger: {type(error).__name__.removesuffix('Error')}")
@@ -69,9 +80,13 @@ def _faults(file: Path, walk: _Walk, progress: Progress) -> Generator[str, None,
         yield "there is no ledger file"
         return
     with closing(opened(file)) as connection:
-        connection.execute("BEGIN")
-        yield from shape.faults(connection, file)
-        yield from _replay(connection, walk, progress)
+        yield from _all_of(connection, file, walk, progress)
+
+
+def _all_of(connection: apsw.Connection, file: Path, walk: _Walk, progress: Progress) -> Iterator[str]:
+    connection.execute("BEGIN")
+    yield from shape.faults(connection, file)
+    yield from _replay(connection, walk, progress)
 
 
 def opened(file: Path) -> apsw.Connection:

@@ -14,14 +14,18 @@ from muninn.settings import Places, Settings
 def index_of(settings: Settings) -> Index:
     """The index in the cache folder."""
     settings.places.cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-    chosen = IndexSettings(
+    return Index(settings.places.cache, settings.private.cover, chosen(settings))
+
+
+def chosen(settings: Settings) -> IndexSettings:
+    """What of the settings concerns the index."""
+    return IndexSettings(
         retired=frozenset(word.casefold() for word in settings.values["retired"]),
         language=settings.values["language"].lower(),
         logs=Globs(tuple(settings.values["logs"])),
         folder_page=settings.values["folder_index"] or None,
         origin="\n".join([str(vault_root(settings.places).resolve()), *settings.private.patterns]),
     )
-    return Index(settings.places.cache, settings.private.cover, chosen)
 
 
 def vault_root(places: Places) -> Path:

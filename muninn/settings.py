@@ -177,13 +177,21 @@ class Settings:
         return Globs(tuple(self.values["private"]))
 
 
-def load(environment: Mapping[str, str], vault: str | None, home: str | None, cache: str | None) -> Settings:
+def load(
+    environment: Mapping[str, str],
+    vault: str | None,
+    home: str | None,
+    cache: str | None,
+    *,
+    read: Callable[[Path], dict[str, Any]] | None = None,
+) -> Settings:
     """Read the settings: a flag (the arguments) goes before the environment, that before ``muninn.toml``.
 
-    Raises SettingsError that names the key or flag, what was expected and what was found.
+    ``read`` reads the file, ``read_file`` where none is given. Raises SettingsError that names the key or flag, what
+    was expected and what was found.
     """
     home_path = _place(home or environment.get("MUNINN_HOME") or _platform_folder("data"))
-    values = read_file(home_path / FILE)
+    values = (read or read_file)(home_path / FILE)
     vault_text = vault or environment.get("MUNINN_VAULT") or values["vault"]
     vault_path = _place(vault_text) if vault_text else None
     cache_path = _place(cache or environment.get("MUNINN_CACHE") or values["cache"] or _default_cache(vault_path))

@@ -19,6 +19,8 @@ from muninn import contract, logs, metrics, tools
 from muninn.answers import OMIT
 from muninn.cli import command
 from muninn.contract import Rule
+from muninn.doctor.check import Check
+from muninn.doctor.checks import CHECKS
 from muninn.model.refusal import Code
 from muninn.model.rights import DEFAULT_SCOPES, SCOPES
 from muninn.settings import SETTINGS, Setting
@@ -188,6 +190,16 @@ the next step. An unknown tool is the protocol's own error, `Unknown tool: NAME`
 
 """
 
+_DOCTOR: Final = """\
+# What the doctor looks at
+
+`muninn doctor` makes these checks in this order, and changes nothing of the installation: no byte, mode, time or
+name in vault, home and cache. Each is `ok`, `fault` or `skipped` with the reason; what was skipped has not passed. A
+fault says what was found and the next step; exit status 1 where there is one. `--json` gives
+`{"checks": [{"name", "state", "says", "paths"}], "ok", "fault", "skipped"}`; `paths` only where some are concerned.
+
+"""
+
 _DETAILS: Final = """
 `exists` and `conflict` carry `current_hash` where there is a file, and `already_in_place: true` where it
 holds the bytes the call wanted. `conflict` also carries `expected_hash`; `changed_by` and `changed_at` if
@@ -274,6 +286,11 @@ def refusals_page() -> str:
     return f"{_MADE}{_REFUSALS}{codes}{_DETAILS}{warnings}\n## Scopes\n\n{scopes}{end}"
 
 
+def doctor_page() -> str:
+    """Every check of ``muninn doctor``."""
+    return _MADE + _DOCTOR + "\n".join(map(_check, CHECKS))
+
+
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "tools.md": tools_page,
     "contract.md": contract_page,
@@ -282,6 +299,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "refusals.md": refusals_page,
     "metrics.md": metrics_page,
     "logs.md": logs_page,
+    "doctor.md": doctor_page,
 }
 
 
@@ -395,6 +413,10 @@ def _rule(rule: Rule) -> str:
     blocks = "" if rule.blocks else " It only advises."
     examples = f"Accepted:\n\n{_fenced(rule.good)}\nRejected:\n\n{_fenced(rule.bad)}"
     return f"### {rule.id}\n\n{rule.says}{blocks}\n\n{examples}"
+
+
+def _check(check: Check) -> str:
+    return f"## {check.name}\n\n{check.says}\n\nA fault of it: {check.mend}\n"
 
 
 def _fenced(text: str) -> str:

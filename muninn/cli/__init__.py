@@ -21,6 +21,7 @@ _COMMANDS: Final = {
     "adopt": ("adopt", "help the notes of an existing vault to meet the contract"),
     "lint": ("lint", "name what to look at again because its sources changed"),
     "canary": ("canary", "ask your own known-answer questions, and raise an alarm"),
+    "doctor": ("doctor", "see whether all is well, without changing anything"),
     "ledger": ("ledger", "verify, show or export the ledger"),
     "backup": ("backup", "seal, push and prove copies; restore one"),
     "service": ("service", "keep the gateway running, from the login on"),

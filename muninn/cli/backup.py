@@ -174,7 +174,10 @@ def restore(settings: Settings, target: str, at: str | None, as_json: bool) -> N
 @as_json
 @places
 def status(settings: Settings, as_json: bool) -> None:
-    """Show when the backup was last proven, and how the last run ended. Exit status 1 where it is overdue."""
+    """Show when the backup was last proven, and how the last run ended.
+
+    Exit status 1 where it is overdue, its key is not right, or the last run was not ok.
+    """
     found = packing.status(_places(settings))
     if as_json:
         show_json(found)
@@ -182,7 +185,7 @@ def status(settings: Settings, as_json: bool) -> None:
         click.echo("the backup is not set up; see muninn backup init --help")
     else:
         _say(found)
-    if found["overdue"] or found.get("key_fault"):
+    if found["overdue"] or found.get("key_fault") or not (found.get("last_run") or {"ok": True}).get("ok"):
         sys.exit(1)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from muninn import external, opening
@@ -54,11 +56,16 @@ def rebuild(settings: Settings, as_json: bool) -> None:
 @as_json
 @places
 def status(settings: Settings, as_json: bool) -> None:
-    """Show the state of the index: it is looked through, and a word is written, found and taken back."""
-    _show(settings, as_json)
+    """Show the state of the index: it is looked through, and a word is written, found and taken back.
+
+    Exit status 1 where it is broken; one that is being made is not.
+    """
+    if _show(settings, as_json) == "broken":
+        sys.exit(1)
 
 
-def _show(settings: Settings, in_json: bool) -> None:
+def _show(settings: Settings, in_json: bool) -> str:
+    """Tell how the index stands, and give the word for it."""
     door = opening.beside(settings)
     state = door.index.state()
     reason = door.index.examine() if state.state == "ready" else None
@@ -68,10 +75,11 @@ def _show(settings: Settings, in_json: bool) -> None:
     if in_json:
         told = {"state": word, "age_s": state.age_s, "notes": notes, "faults": faults}
         show_json(told if reason is None else {**told, "reason": reason})
-        return
+        return word
     age = "never scanned" if state.age_s is None else f"scanned {state.age_s:.0f} s ago"
     click.echo(f"index {word}: {notes} notes, {age}, {len(faults)} faults")
     if reason is not None:
         click.echo(f"{reason}; the next scan makes it anew, and until then the files are searched", err=True)
     elif word == "broken":
         click.echo("it cannot answer; the files are searched until it is made again: muninn index scan", err=True)
+    return word

@@ -44,6 +44,10 @@ class Entry:
     stored: str
 
 
+LINK: Final = "a symbolic link"
+"""The reason of a fault that is one: nobody follows it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A path that could not be taken in, and the reason."""

@@ -5,8 +5,22 @@ links, so that no link below the root is read or written through, not even one s
 """
 
 from .apply import Applied, Drifted, Placed
-from .lock import GatewayLock, Lease, write_lock
-from .root import MARK, Vault, adopt
+from .lock import GatewayLock, Lease, is_served, read_lease, write_lock
+from .root import MARK, Vault, adopt, mark_of
 from .temps import Aside
 
-__all__ = ["MARK", "Applied", "Aside", "Drifted", "GatewayLock", "Lease", "Placed", "Vault", "adopt", "write_lock"]
+__all__ = [
+    "MARK",
+    "Applied",
+    "Aside",
+    "Drifted",
+    "GatewayLock",
+    "Lease",
+    "Placed",
+    "Vault",
+    "adopt",
+    "is_served",
+    "mark_of",
+    "read_lease",
+    "write_lock",
+]

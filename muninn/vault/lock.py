@@ -73,6 +73,22 @@ def read_lease(note: Path) -> Lease | None:
         return None
 
 
+def is_served(root: Path) -> bool:
+    """Whether a gateway holds the vault now. Asked by trying the lock for an instant, shared; a vault without a mark
+    is served by nobody. Raises OSError where it cannot be asked."""
+    try:
+        descriptor = os.open(root / MARK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 @contextlib.contextmanager
 def write_lock(home: Path) -> Iterator[None]:
     """One writer at a time: among the threads of this process and the processes that share this home."""

@@ -171,6 +171,28 @@ def read_mark(root: int) -> str:
     return content.decode().strip()
 
 
+def mark_of(root: Path) -> str | None:
+    """The id a root carries, None where it carries none; nothing is made. Raises VaultUnavailableError where the root
+    cannot be opened, or the mark holds no id."""
+    try:
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise VaultUnavailableError(f"the vault's root cannot be opened ({reason(error)}): {root}") from error
+    try:
+        return _mark(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _mark(root: int) -> str | None:
+    try:
+        return read_mark(root)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise VaultUnavailableError(f"{MARK} in the vault cannot be read ({reason(error)})") from error
+
+
 def adopt(root: Path, expected: str | None) -> Vault:
     """Open a vault for serving: check the id it carries against the one the home expects, or give it one.
 
@@ -182,12 +204,7 @@ def adopt(root: Path, expected: str | None) -> Vault:
     except OSError as error:
         raise VaultUnavailableError(f"the vault's root cannot be opened ({reason(error)}): {root}") from error
     try:
-        try:
-            found = read_mark(descriptor)
-        except FileNotFoundError:
-            found = None
-        except OSError as error:
-            raise VaultUnavailableError(f"{MARK} in the vault cannot be read ({reason(error)})") from error
+        found = _mark(descriptor)
         if expected is not None and found is None:
             raise VaultUnavailableError(
                 f"the vault at {root} carries no {MARK}, but this home belongs to the vault {expected}: is the right "

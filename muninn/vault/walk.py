@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from muninn.model.content import BadPath, NotePath, is_temporary
 from muninn.model.errors import VaultUnavailableError
-from muninn.model.listing import ATTACHMENT, Entry, Fault, Known, Same, Stamp, stamp_number
+from muninn.model.listing import ATTACHMENT, LINK, Entry, Fault, Known, Same, Stamp, stamp_number
 
 from .look import Opened, open_folder
 
@@ -162,6 +162,6 @@ def _entry(descriptor: int, name: str, stored: str, shown: str) -> Entry | Fault
     if stat.S_ISDIR(seen.st_mode):
         return Entry(path, "folder", None, full_stored)
     if not stat.S_ISREG(seen.st_mode):
-        return Fault(path, "a symbolic link" if stat.S_ISLNK(seen.st_mode) else "a special file, not a regular one")
+        return Fault(path, LINK if stat.S_ISLNK(seen.st_mode) else "a special file, not a regular one")
     stamp = Stamp(seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino)
     return Entry(path, "note" if path.is_note else "attachment", stamp, full_stored)

@@ -1,0 +1,130 @@
+"""``muninn doctor``: whether all is well, told line by line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from muninn.cli.options import as_json, fail, show_json
+from muninn.cli.progress import bar
+from muninn.model.errors import SettingsError
+from muninn.settings import FILE, Settings, load, read_file
+
+if TYPE_CHECKING:
+    from muninn.doctor.check import Finding
+
+_NAMED: Final = 20
+"""Paths told of one check; ``--json`` has them all."""
+_COLOURS: Final = {"ok": "green", "fault": "red", "skipped": "yellow"}
+
+
+@click.command()
+@click.option("--full", is_flag=True, help="replay the ledger's whole chain, and hash every kept byte")
+@click.option("--checkpoint", metavar="FILE", help="compare the ledger with a checkpoint that was signed before")
+@click.option("--tls-key", metavar="FILE", help="look at the mode of the key that the gateway is started with")
+@as_json
+@click.option("--vault", metavar="DIR", help="the vault's folder (MUNINN_VAULT)")
+@click.option("--home", metavar="DIR", help="ledger, clients and settings (MUNINN_HOME)")
+@click.option("--cache", metavar="DIR", help="the index (MUNINN_CACHE)")
+def doctor(
+    full: bool,
+    checkpoint: str | None,
+    tls_key: str | None,
+    as_json: bool,
+    vault: str | None,
+    home: str | None,
+    cache: str | None,
+) -> None:
+    """Make a round trip in a scratch vault, and look at every part of the installation without changing it.
+
+    Each line is ok, fault or skipped; what was skipped has not passed. Also beside a running gateway. Exit status 1
+    where there is a fault.
+    """
+    try:
+        from muninn.doctor import checks
+        from muninn.doctor.installation import Asked, Installation
+    except ImportError as error:
+        _say_what_was_overwritten(error)
+        return
+    settings, wrong = _settings(vault, home, cache)
+    asked = Asked(full, _file(checkpoint), _file(tls_key), wrong, _backup(settings))
+    installation = Installation(settings, asked, lambda what: bar(what, as_json))
+    shown: list[dict[str, Any]] = []
+    for found in checks.examine(installation):
+        shown.append(_row(found.name, found.finding))
+        if not as_json:
+            _say(found.name, found.finding)
+    counts = {state: sum(row["state"] == state for row in shown) for state in ("ok", "fault", "skipped")}
+    if as_json:
+        show_json({"checks": shown, **counts})
+    else:
+        click.echo(f"{counts['ok']} ok, {counts['fault']} faults, {counts['skipped']} skipped, which have not passed")
+    if counts["fault"]:
+        sys.exit(1)
+
+
+def _settings(vault: str | None, home: str | None, cache: str | None) -> tuple[Settings, str | None]:
+    """The settings, and why they are not as the owner wrote them: then the file is left out, so that the rest can be
+    looked at all the same."""
+    try:
+        return load(os.environ, vault, home, cache), None
+    except SettingsError as error:
+        wrong = str(error)
+    try:
+        return load(os.environ, vault, home, cache, read=lambda _: read_file(Path(os.devnull, FILE))), wrong
+    except SettingsError as error:
+        fail(f"{error}; nothing could be looked at")
+        raise
+
+
+def _backup(settings: Settings) -> Callable[[], Mapping[str, Any]]:
+    def status() -> Mapping[str, Any]:
+        import backup as packing
+
+        return packing.status(packing.Places(settings.places.home, os.environ))
+
+    return status
+
+
+def _file(name: str | None) -> Path | None:
+    return None if name is None else Path(name).expanduser()
+
+
+def _row(name: str, finding: Finding) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": name, "state": finding.state, "says": _plain(finding.says)}
+    return row | {"paths": [_plain(path) for path in finding.paths]} if finding.paths else row
+
+
+def _say(name: str, finding: Finding) -> None:
+    state = click.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
+    click.echo(f"{state} {name:<13} {_plain(finding.says)}")
+    for path in finding.paths[:_NAMED]:
+        click.echo(f"{'':<22} {_plain(path)}")
+    if len(finding.paths) > _NAMED:
+        click.echo(f"{'':<22} and {len(finding.paths) - _NAMED} more: --json names them")
+
+
+def _plain(text: str) -> str:
+    """A text that can do nothing to a terminal: a file's name may hold anything."""
+    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in whole)
+
+
+def _say_what_was_overwritten(error: ImportError) -> None:
+    """The code does not load. Where that is because a file is not the one that was installed, name it."""
+    from muninn.doctor import installed
+
+    why, wrong, _ = installed.state()
+    _list_all(wrong)
+    told = f"; installed files were overwritten or are gone: {len(wrong)}" if wrong else f"; {why}" if why else ""
+    fail(f"the code does not load ({error}){told}; install Muninn anew, in an environment of its own")
+
+
+def _list_all(paths: Iterable[str]) -> None:
+    for path in paths:
+        click.echo(_plain(path), err=True)

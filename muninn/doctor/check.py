@@ -1,0 +1,82 @@
+"""A check as a value: what it is called, what it looks at, and how. What it finds is a value, too.
+
+What the disk holds may be anything: where it makes a check break, that is the check's own fault. A bug is left to rise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import apsw
+
+from muninn.model.errors import MuninnError, reason
+
+from .installation import Installation, LackingError
+
+BROKEN: Final = (MuninnError, OSError, apsw.Error, UnicodeError)
+"""What bad bytes, missing files and refused rights raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``says`` is for a person; a fault's ends with the next step. ``paths`` are those concerned."""
+
+    state: Literal["ok", "fault", "skipped"]
+    says: str
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing to look at. ``says`` is what it looks at; ``mend`` what a person does about a fault of it."""
+
+    name: str
+    says: str
+    mend: str
+    run: Callable[[Installation], Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A check by name, with what it found."""
+
+    name: str
+    finding: Finding
+
+
+def ok(says: str, paths: Iterable[str] = ()) -> Finding:
+    """Looked at, and well."""
+    return Finding("ok", says, tuple(paths))
+
+
+def fault(what: str, step: str, paths: Iterable[str] = ()) -> Finding:
+    """Something is wrong: what was found, and the next step."""
+    return Finding("fault", f"{what}; {step}", tuple(paths))
+
+
+def skipped(why: str) -> Finding:
+    """Not looked at, and so not passed."""
+    return Finding("skipped", why)
+
+
+def run(check: Check, installation: Installation) -> Found:
+    """Make one check. What breaks under it is its fault; what it lacks leaves it out."""
+    try:
+        return Found(check.name, check.run(installation))
+    except LackingError as lacking:
+        return Found(check.name, skipped(str(lacking)))
+    except BROKEN as error:
+        return Found(check.name, fault(_told(error), check.mend))
+
+
+def _told(error: Exception) -> str:
+    match error:
+        case MuninnError():
+            return str(error)
+        case OSError():
+            where = f": {error.filename}" if error.filename else ""
+            return f"it cannot be looked at ({reason(error)}){where}"
+        case _:
+            return f"it cannot be read ({type(error).__name__.removesuffix('Error')})"

@@ -1,0 +1,52 @@
+"""The installed files against the hashes in the wheel's RECORD: another distribution may have overwritten one.
+
+Imports nothing of ours, so that it still runs where that has happened.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Final
+
+DISTRIBUTION: Final = "muninn-door"
+
+
+def state() -> tuple[str | None, tuple[str, ...], int]:
+    """Why it cannot be said (None where it can), files that differ or are gone, and how many were looked at."""
+    try:
+        found = distribution(DISTRIBUTION)
+    except PackageNotFoundError:
+        return f"the distribution {DISTRIBUTION} is not installed: this runs from its sources", (), 0
+    if _is_editable(found):
+        return "it is installed from its sources, in place, so nothing says which bytes they should have", (), 0
+    listed = [file for file in found.files or () if file.hash is not None]
+    if not listed:
+        return "its RECORD lists no file", (), 0
+    wrong = []
+    for file in listed:
+        try:
+            content = Path(file.locate()).read_bytes()
+        except OSError as error:
+            wrong.append(f"{file}: it cannot be read ({error.strerror})")
+            continue
+        known = file.hash
+        if known is not None and _digest(known.mode, content) != known.value:
+            wrong.append(f"{file}: its bytes are not the ones that were installed")
+    return None, tuple(sorted(wrong)), len(listed)
+
+
+def _digest(algorithm: str, content: bytes) -> str:
+    """A hash as RECORD writes it. Raises ValueError for an algorithm that is not known."""
+    return base64.urlsafe_b64encode(hashlib.new(algorithm, content).digest()).rstrip(b"=").decode()
+
+
+def _is_editable(found: Distribution) -> bool:
+    try:
+        told = json.loads(found.read_text("direct_url.json") or "{}")
+    except ValueError:
+        return False
+    return bool(told.get("dir_info", {}).get("editable")) if isinstance(told, dict) else False

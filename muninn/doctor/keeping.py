@@ -1,0 +1,147 @@
+"""Checks of the home: settings, clients, who may read what, the backup, the canary, and the room that is left."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from muninn import canary as canaries
+from muninn import clients as registered
+
+from .check import Finding, fault, ok, skipped
+from .installation import Installation
+
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+_BY_HAND: Final = frozenset({"muninn.toml", "canary.json"})
+"""Files that the owner writes, with nothing secret in them: others may read them as far as the home lets them in."""
+_LEAST_BYTES: Final = 256 * 1024 * 1024
+
+
+def settings(installation: Installation) -> Finding:
+    """``muninn.toml``, the flags and the environment, as every command reads them."""
+    if installation.asked.wrong is not None:
+        return fault(
+            installation.asked.wrong, "put it right; the checks below went on with what was named beside the file"
+        )
+    file = installation.places.home / "muninn.toml"
+    places = f"home {installation.places.home}, cache {installation.places.cache}"
+    return ok(f"{'muninn.toml was understood' if file.exists() else 'there is no muninn.toml: all defaults'}; {places}")
+
+
+def clients(installation: Installation) -> Finding:
+    """``clients.toml``: who is let in."""
+    found = registered.load(installation.places.clients)
+    if not found:
+        return fault("there is no client, so nobody is let in", "make one: muninn client add NAME")
+    now = datetime.now(UTC)
+    over = sorted(name for name, client in found.items() if client.is_expired(now))
+    if len(over) == len(found):
+        what = f"the time of every client is over: {', '.join(over)}"
+        return fault(what, "revoke them, and make new ones: muninn client add NAME --expires DAYS")
+    expired = f"; expired: {', '.join(over)}" if over else ""
+    counted = "1 client" if len(found) == 1 else f"{len(found)} clients"
+    return ok(f"{counted}, no token in clear, none twice{expired}")
+
+
+def modes(installation: Installation) -> Finding:
+    """The home and what is in it: its owner's alone."""
+    home = installation.places.home
+    if not home.exists():
+        return skipped(f"there is no home yet at {home}")
+    wrong = [f"{_shown(home, file)}: {mode:04o}" for file, mode in _open_to_others(home)]
+    if not wrong:
+        return ok("the home and what is in it are their owner's alone")
+    step = "take the rights away: chmod -R go= HOME (and see who had them)"
+    return fault(f"others may read or change what is in the home: {len(wrong)}", step, sorted(wrong))
+
+
+def _open_to_others(home: Path) -> Iterator[tuple[Path, int]]:
+    """The home, the backup's folder, and the files in both, where others have rights they should not have."""
+    for folder in (home, home / "backup"):
+        if not folder.is_dir():
+            continue
+        for file in (folder, *(inner for inner in folder.iterdir() if inner.is_file())):
+            mode = stat.S_IMODE(file.lstat().st_mode)
+            if mode & (_WRITE if file.name in _BY_HAND else _OTHERS):
+                yield file, mode
+
+
+def _shown(home: Path, file: Path) -> str:
+    return "the home itself" if file == home else str(file.relative_to(home))
+
+
+def keys(installation: Installation) -> Finding:
+    """Keys and tokens that lie outside of the home: TLS's, with ``--tls-key``, and the reranker's."""
+    named = installation.settings.values["rerank.token_file"]
+    files = [file for file in (installation.asked.tls_key, Path(named).expanduser() if named else None) if file]
+    if not files:
+        return skipped("none is known: --tls-key FILE looks at the key that the gateway is started with")
+    wrong = [f"{file}: {mode:04o}" for file in files if (mode := stat.S_IMODE(file.stat().st_mode)) & _OTHERS]
+    if wrong:
+        return fault(f"others may read a key: {len(wrong)}", "chmod 600 FILE, and make a new key", wrong)
+    return ok(f"{len(files)} outside of the home, their owner's alone")
+
+
+def backup(installation: Installation) -> Finding:
+    """Whether one is set up, when one was last proven, and how the last run ended."""
+    found = installation.asked.backup()
+    if not found["set_up"]:
+        return skipped("none is set up: muninn backup init --remote URL")
+    last: Any = found["last_run"]
+    faults = []
+    if found["overdue"]:
+        age = found["age_h"]
+        faults.append("overdue: none was proven yet" if age is None else f"overdue: proven {age:.1f} h ago")
+    if last is None and (installation.places.home / "backup" / "last-run.json").exists():
+        faults.append("how the last run ended cannot be read")
+    elif last is not None and not last.get("ok"):
+        faults.append(f"the last run, {last.get('at')}, was not ok: {last.get('reason')}")
+    if found["key_fault"]:
+        faults.append(str(found["key_fault"]))
+    if faults:
+        return fault("; ".join(faults), "run `muninn backup run`; is `muninn backup schedule status` active?")
+    if found["age_h"] is None:
+        return skipped("it is set up, and none was proven yet: muninn backup run")
+    return ok(f"proven {found['age_h']:.1f} h ago, {found['files']} files")
+
+
+def canary(installation: Installation) -> Finding:
+    """How the owner's own questions were answered last."""
+    home = installation.places.home
+    state = canaries.last(home)
+    if state is None:
+        if (home / canaries.STATE).exists():
+            return fault(f"{canaries.STATE} cannot be read", "run `muninn canary run`")
+        return skipped("no canary has run here: docs/how-to/keep-a-canary.md")
+    if not state.ok:
+        what = f"{len(state.failing)} of {state.asked} questions failed at {state.at}"
+        return fault(what, "run `muninn canary run`, and look at the notes it names", state.failing)
+    return ok(f"{state.asked} questions were answered at {state.at}")
+
+
+def room(installation: Installation) -> Finding:
+    """The room that is left where home, vault and cache lie."""
+    places = installation.places
+    short, told = [], []
+    for name, place in (("home", places.home), ("vault", places.vault), ("cache", places.cache)):
+        if place is None or (there := _nearest(place)) is None:
+            continue
+        free = shutil.disk_usage(there).free
+        told.append(f"{name} {free >> 20} MiB")
+        # A migration and a purge write the ledger once more.
+        needed = max(_LEAST_BYTES, places.ledger.stat().st_size if name == "home" and places.ledger.exists() else 0)
+        if free < needed:
+            short.append(f"{place}: {free >> 20} MiB left, {needed >> 20} are wanted")
+    if short:
+        return fault("there is little room left", "make room: a full disk stops writes", short)
+    return ok("room left: " + ", ".join(told))
+
+
+def _nearest(place: Path) -> Path | None:
+    """A folder that is there, on the way to one that may not be."""
+    return next((folder for folder in (place, *place.parents) if folder.is_dir()), None)
