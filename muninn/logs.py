@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import hmac
+import json
 import logging
 import secrets
 import sys
@@ -59,6 +60,8 @@ MORE_FIELDS: Final[Mapping[str, str]] = {
 }
 """What some other lines have."""
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=True, default=str)
+"""In ASCII: no byte of a line ends it or moves a terminal's cursor."""
 _GUESTS: Final = ("mcp", "uvicorn", "httpx2", "asyncio", "watchfiles")
 """Packages that put what they were sent into what they say."""
 _KEY_BYTES: Final = 32
@@ -90,11 +93,11 @@ def start(level: str, stream: IO[str] | None = None) -> None:
 
 
 class Lines(JsonFormatter):
-    """Makes a record one line of JSON, in ASCII: no byte of it ends a line or moves a terminal's cursor."""
+    """Makes a record one line of JSON."""
 
     def __init__(self) -> None:
         named = {"asctime": "at", "levelname": "level", "name": "logger", "exc_info": "trace"}
-        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s", rename_fields=named, json_ensure_ascii=True)
+        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s", rename_fields=named)
 
     def format(self, record: logging.LogRecord) -> str:
         """The line of one record."""
@@ -107,6 +110,10 @@ class Lines(JsonFormatter):
         """When the record was made, as RFC 3339 in UTC."""
         made = datetime.fromtimestamp(record.created, UTC)
         return made.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def jsonify_log_record(self, log_data: dict[str, Any]) -> str:
+        """What the record holds, as JSON."""
+        return _ENCODER.encode(log_data)
 
     def formatException(self, ei: Any) -> Any:  # noqa: N802
         """Types and places of an exception and of what led to it, first cause first."""

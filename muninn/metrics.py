@@ -169,6 +169,14 @@ STARTED: Final = Series("muninn_start_time_seconds", "gauge", "When the gateway 
 BUILD: Final = Series("muninn_build_info", "gauge", "1, with the versions as labels", ("version", "contract", "python"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What one kind of call counts into."""
+
+    counters: tuple[Counter, ...]
+    seconds: Histogram
+
+
 class Metrics:
     """The counts of one app. Safe to use from several threads."""
 
@@ -186,19 +194,18 @@ class Metrics:
         self._seconds = Histogram(SECONDS.name, SECONDS.says, SECONDS.labels, buckets=BUCKETS, registry=self._registry)
         self._tools = frozenset((*tools, *BESIDE_TOOLS))
         self._clients: set[str] = set()
+        self._kept: dict[tuple[str, str | None, str], _Kept] = {}
+        """To look a counter up by its labels costs more than to count; as many as there are series."""
         self._started = time.time()
         self._begin()
 
     def called(self, tool: str, client: str | None, outcome: str, seconds: float) -> None:
         """Count one call. A tool or an outcome outside the closed sets is a bug, and raises ValueError."""
-        if tool not in self._tools or outcome not in OUTCOMES:
-            raise ValueError(f"neither tool nor outcome may be made up: {tool[:40]!r}, {outcome[:40]!r}")
-        self._calls.labels(tool, outcome).inc()
-        self._seconds.labels(tool).observe(seconds)
-        refused = outcome not in (OK, PROTOCOL_ERROR, INTERNAL_ERROR)
-        if refused:
-            self._refusals.labels(outcome).inc()
-        self._by_client.labels(self._shown(client), OK if outcome == OK else "refused" if refused else "error").inc()
+        key = (tool, client, outcome)
+        kept = self._kept.get(key) or self._keep(key)
+        for counter in kept.counters:
+            counter.inc()
+        kept.seconds.observe(seconds)
 
     def searched(self, found: Found) -> None:
         """Count how a question was answered."""
@@ -225,6 +232,18 @@ class Metrics:
     def counts(self) -> bytes:
         """The part of the page that was counted."""
         return generate_latest(self._registry)
+
+    def _keep(self, key: tuple[str, str | None, str]) -> _Kept:
+        tool, client, outcome = key
+        if tool not in self._tools or outcome not in OUTCOMES:
+            raise ValueError(f"neither tool nor outcome may be made up: {tool[:40]!r}, {outcome[:40]!r}")
+        refused = outcome not in (OK, PROTOCOL_ERROR, INTERNAL_ERROR)
+        result = OK if outcome == OK else "refused" if refused else "error"
+        counters = (self._calls.labels(tool, outcome), self._by_client.labels(self._shown(client), result))
+        kept = _Kept((*counters, self._refusals.labels(outcome)) if refused else counters, self._seconds.labels(tool))
+        if client in self._clients:
+            self._kept[key] = kept
+        return kept
 
     def _shown(self, client: str | None) -> str:
         name = client or UNKNOWN
