@@ -26,9 +26,12 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_BODY: Final = 4 * 1024 * 1024
+BODY_SECONDS: Final = 60.0
 MAX_FORM: Final = 256 * 1024
 """Of what a page of the console sends."""
-BODY_SECONDS: Final = 60.0
+LOGIN_BODY: Final = 8 * 1024
+LOGIN_SECONDS: Final = 10.0
+"""What a browser may send that is not logged in, and how long it may take: a token and no more."""
 # Addresses of sign-in that do not exist here: a plain 404 keeps clients with a fixed token from trying one.
 _NO_SIGN_IN: Final = re.compile(r"/\.well-known(?:/.*)?\Z|/(?:register|authorize|token)/?\Z")
 _PASSED_OVER: Final = 32 * 1024 * 1024
@@ -167,11 +170,13 @@ class Gate:
         admitted = console.admit(scope) if turned is None else None
         if admitted is not None:
             turned = self._too_often(admitted.client)
-        body = turned if turned is not None else await _whole_body(scope, receive, MAX_FORM)
+        limits = (MAX_FORM, BODY_SECONDS) if admitted is not None else (LOGIN_BODY, LOGIN_SECONDS)
+        body = turned if turned is not None else await _whole_body(scope, receive, *limits)
         match body:
             case Turned():
                 self._tell(scope, body.status, admitted.client.name if admitted is not None else None)
-                await answer(send, replace(body, headers=(*body.headers, *_PLAIN, ("connection", "close"))))
+                headers = dict.fromkeys((*body.headers, *_PLAIN, ("connection", "close")))
+                await answer(send, replace(body, headers=tuple(headers)))
             case bytes():
                 scope["state"] = {**scope.get("state", {}), "admitted": admitted}
                 await console(scope, _replay(body, receive), send)
@@ -244,8 +249,11 @@ async def answer(send: Send, turned: Turned) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def _whole_body(scope: Scope, receive: Receive, most: int = MAX_BODY) -> bytes | Turned | None:
+async def _whole_body(
+    scope: Scope, receive: Receive, most: int = MAX_BODY, seconds: float | None = None
+) -> bytes | Turned | None:
     """The body within its limits of size (``most`` bytes) and time; None where the caller hung up."""
+    seconds = BODY_SECONDS if seconds is None else seconds
     too_large = Turned(413, f"the body is over {most} bytes; send less", (("connection", "close"),))
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     if not declared.isdigit() or int(declared) > most:
@@ -253,7 +261,7 @@ async def _whole_body(scope: Scope, receive: Receive, most: int = MAX_BODY) -> b
         return too_large
     pieces: list[bytes] = []
     size = 0
-    with anyio.move_on_after(BODY_SECONDS):
+    with anyio.move_on_after(seconds):
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
@@ -264,7 +272,7 @@ async def _whole_body(scope: Scope, receive: Receive, most: int = MAX_BODY) -> b
                 return too_large
             if not message.get("more_body", False):
                 return b"".join(pieces)
-    return Turned(408, f"the body did not arrive within {BODY_SECONDS:.0f} seconds", (("connection", "close"),))
+    return Turned(408, f"the body did not arrive within {seconds:.0f} seconds", (("connection", "close"),))
 
 
 async def _pass_over(receive: Receive) -> None:

@@ -126,11 +126,13 @@ class Console:
     async def _login(self, request: Request) -> Response:
         way = _way(request.query_params.get("next", ""))
         if request.method != "POST":
-            return self._login_page(way)
+            known = request.scope["state"].get("admitted") is not None
+            return RedirectResponse(way, 303) if known else self._login_page(way)
         form = await self._form(request)
         if form is None:
             return self._stranger(403, "not_ours")
-        peer = request.client.host if request.client is not None else ""
+        # Behind a proxy every address is the proxy's: counted by it, one stranger would keep everybody out.
+        peer = request.client.host if request.client is not None and not self._behind_proxy else None
         wait = self._tries.wait_s(peer)
         if wait > 0:
             answer = self._login_page(way, 429, "too_many")

@@ -43,6 +43,20 @@ def plain(text: object) -> Markup:
     return Markup("").join(_pieces(shown))
 
 
+def told(text: object) -> Markup:
+    """A message of the gateway, with what it names between backticks as code.
+
+    >>> str(told("use `muninn <x>` now"))
+    'use <code>muninn &lt;x&gt;</code> now'
+    """
+    pieces = str(text).split("`")
+    if len(pieces) % 2 == 0:
+        return plain(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(plain(p)) if n % 2 else plain(p) for n, p in enumerate(pieces)
+    )
+
+
 def bare(text: object) -> str:
     """A text for places that hold no elements, as a page's title: its odd characters by their numbers."""
     return _ODD.sub(lambda found: f"U+{ord(found[0]):04X}", str(text))
@@ -87,6 +101,7 @@ def short(digest: str) -> str:
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "plain": plain,
     "bare": bare,
+    "told": told,
     "size": size,
     "when": when,
     "short": short,

@@ -130,20 +130,23 @@ class Tries:
     _peers: dict[str, _Debt] = field(default_factory=dict)
     _all: _Debt = field(default_factory=lambda: _Debt(0.0, 0.0))
 
-    def wait_s(self, peer: str) -> float:
-        """How long this address must wait before it may try again; 0 where it may now."""
+    def wait_s(self, peer: str | None) -> float:
+        """How long this address must wait before it may try again; 0 where it may now. None: an unknown address, for
+        which the count of all together stands."""
         now = self.clock()
-        own = self._peers.get(peer)
+        own = self._peers.get(peer) if peer is not None else None
         mine = 0.0 if own is None else own.now(now, TRY_EVERY_S) - (TRIES - 1)
         everybody = self._all.now(now, ALL_EVERY_S) - (ALL_TRIES - 1)
         return max(0.0, mine * TRY_EVERY_S, everybody * ALL_EVERY_S)
 
-    def failed(self, peer: str) -> None:
+    def failed(self, peer: str | None) -> None:
         """A wrong token came from this address."""
         now = self.clock()
+        self._all = _Debt(self._all.now(now, ALL_EVERY_S) + 1, now)
+        if peer is None:
+            return
         if peer not in self._peers and len(self._peers) >= _MOST_PEERS:
             # Whoever has waited longest owes least; where many addresses try, the count of all together holds.
             del self._peers[min(self._peers, key=lambda name: self._peers[name].at)]
         own = self._peers.get(peer, _Debt(0.0, now))
         self._peers[peer] = _Debt(own.now(now, TRY_EVERY_S) + 1, now)
-        self._all = _Debt(self._all.now(now, ALL_EVERY_S) + 1, now)

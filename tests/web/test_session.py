@@ -173,6 +173,19 @@ def test_wrong_tokens_from_one_address_are_slowed_down_and_others_are_not(house:
     assert browser.log_in(house.tokens["ada"]).status_code == 303
 
 
+def test_behind_a_proxy_one_stranger_does_not_keep_everybody_out(tmp_path: Path) -> None:
+    house = House(tmp_path, behind_proxy=True)
+    seen = [house.browser().log_in(f"{number:040}").status_code for number in range(12)]
+    right = house.browser().log_in(house.tokens["ada"]).status_code
+    house.close()
+    assert set(seen) == {403}
+    assert right == 303
+
+
+def test_who_is_logged_in_is_not_asked_again(house: House) -> None:
+    assert house.logged_in().get("/login").headers["location"] == "/console"
+
+
 def test_wrong_tokens_from_many_addresses_are_counted_together() -> None:
     tries = session.Tries(lambda: 5.0)
     for number in range(2 * session._MOST_PEERS):
