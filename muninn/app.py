@@ -49,11 +49,11 @@ class Front:
 
 
 def build(
-    door: Door, front: Front, port: int = 0, *, baseline: bool = True, console: SideDoor | None = None
+    door: Door, front: Front, port: int = 0, *, baseline: bool = True, console: Callable[[], SideDoor] | None = None
 ) -> Starlette:
     """The app of one door, with its threads that keep index and ledger up with the vault for as long as it lives.
 
-    ``console`` answers below ``/console``, with an admission of its own.
+    ``console`` makes what answers below ``/console``, with an admission of its own, when that is first asked for.
     """
     metrics = Metrics(tools.BY_NAME)
     recorder = Recorder(metrics, logs.path_key(door.home))
@@ -87,13 +87,28 @@ def build(
         register=front.register,
         hosts=front.hosts,
         rates=Rates(front.rate_per_s, front.rate_burst),
-        console=console,
+        console=_Waking(console) if console is not None else None,
         tell=recorder.turned,
     )
     marked = Middleware(Marked, metrics=metrics)
     app = Starlette(routes=routes, middleware=[marked, gate], lifespan=lifespan)
     app.router.redirect_slashes = False
     return app
+
+
+class _Waking:
+    """The console, made in a thread when it is first asked for: its templates cost a start a tenth of its time."""
+
+    def __init__(self, make: Callable[[], SideDoor]) -> None:
+        self._make = make
+        self._lock = anyio.Lock()
+        self._made: SideDoor | None = None
+
+    async def __call__(self) -> SideDoor:
+        async with self._lock:
+            if self._made is None:
+                self._made = await anyio.to_thread.run_sync(self._make)
+            return self._made
 
 
 class _Endpoint:

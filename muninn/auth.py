@@ -121,10 +121,12 @@ class Gate:
         register: Register,
         hosts: Iterable[str],
         rates: Rates,
-        console: SideDoor | None = None,
+        console: Callable[[], Awaitable[SideDoor]] | None = None,
         tell: Callable[[Scope, int, str | None], None] | None = None,
     ) -> None:
-        """``tell`` hears of each request that is answered here: its status, and the client where that is known."""
+        """``console`` gives the console, made when it is first asked for. ``tell`` hears of each request that is answered
+        here: its status, and the client where that is known.
+        """
         self._app = app
         self._tell = tell or (lambda _scope, _status, _client: None)
         self._register = register
@@ -164,12 +166,17 @@ class Gate:
             case None:
                 log.info("a caller hung up before the request was whole", extra={"client": client.name})
 
-    async def _to_console(self, console: SideDoor, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _to_console(
+        self, wake: Callable[[], Awaitable[SideDoor]], scope: Scope, receive: Receive, send: Send
+    ) -> None:
         """Host, rate and size hold for a browser as for a client; who it is, the console says."""
-        turned: Turned | None = None if self._is_known_host(scope["headers"]) else _FOREIGN
-        admitted = console.admit(scope) if turned is None else None
-        if admitted is not None:
-            turned = self._too_often(admitted.client)
+        if not self._is_known_host(scope["headers"]):
+            self._tell(scope, _FOREIGN.status, None)
+            await answer(send, replace(_FOREIGN, headers=(*_PLAIN, ("connection", "close"))))
+            return
+        console = await wake()
+        admitted = console.admit(scope)
+        turned = self._too_often(admitted.client) if admitted is not None else None
         limits = (MAX_FORM, BODY_SECONDS) if admitted is not None else (LOGIN_BODY, LOGIN_SECONDS)
         body = turned if turned is not None else await _whole_body(scope, receive, *limits)
         match body:

@@ -142,7 +142,7 @@ def test_ledger_commands_need_a_ledger(person: Person) -> None:
     ("arguments", "never"),
     [
         (["--help"], ["yaml", "apsw", "mcp", "pydantic", "starlette", "numpy", "rich"]),
-        (["search", "--help"], ["mcp", "pydantic", "starlette", "uvicorn", "numpy", "rich"]),
+        (["search", "--help"], ["mcp", "pydantic", "starlette", "uvicorn", "numpy", "rich", "jinja2"]),
         (["client", "list"], ["mcp", "pydantic", "starlette", "uvicorn", "numpy", "rich"]),
     ],
 )

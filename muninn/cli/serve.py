@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import resource
@@ -108,7 +109,7 @@ def _run(settings: Settings, door: Door, listening: socket.socket, binding: Bind
             front,
             port,
             baseline=settings.values["baseline"],
-            console=_console(door, register, binding, port) if has_console else None,
+            console=functools.partial(_console, door, register, binding, port) if has_console else None,
         ),
         access_log=False,
         log_config=None,

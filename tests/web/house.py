@@ -57,6 +57,8 @@ class House:
     rates: tuple[float, float] = (0, 0)
     tokens: dict[str, str] = field(default_factory=dict)
     now: float = 1_000_000.0
+    made: int = 0
+    """Consoles that were made."""
     settings: Settings = field(init=False)
     door: Door = field(init=False)
     app: Any = field(init=False)
@@ -69,14 +71,17 @@ class House:
         self.add("ada")
         self.app = self.build()
 
-    def build(self) -> Any:
+    def build(self, *, console: bool = True) -> Any:
         """The gateway as ``muninn serve`` builds it, but for the clock of its sessions."""
         register = clients.Register(self.settings.places.clients)
         front = app.Front(register, app.host_names("127.0.0.1", ("muninn.example",)), *self.rates)
         tries, sessions = Tries(self._clock()), Sessions(register, self._clock())
-        return app.build(
-            self.door, front, 8460, console=web.Console(self.door, sessions, tries, 8460, self.behind_proxy)
-        )
+
+        def make() -> web.Console:
+            self.made += 1
+            return web.Console(self.door, sessions, tries, 8460, self.behind_proxy)
+
+        return app.build(self.door, front, 8460, console=make if console else None)
 
     def _clock(self) -> Callable[[], float]:
         return lambda: self.now

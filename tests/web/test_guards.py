@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from muninn.auth import Gate
-from muninn.web.console import Console
 from muninn.web.pages import PAGES
 from tests.web.house import HOST, OURS, House
 
@@ -165,8 +163,15 @@ def test_no_token_and_no_id_stands_in_the_log(house: House, caplog: pytest.LogCa
 
 
 def test_a_gateway_without_a_console_knows_no_such_address(house: House) -> None:
-    (gate,) = (layer for layer in house.app.user_middleware if layer.cls is Gate)
-    assert isinstance(gate.kwargs["console"], Console)
-    gate.kwargs["console"] = None
+    house.app = house.build(console=False)
     for path in ("", "/login", "/static/x/console.css"):
         assert house.browser().get(path).status_code == 401
+
+
+def test_a_gateway_whose_console_nobody_asks_for_never_makes_one(house: House) -> None:
+    house.browser().http.get("/health")
+    house.browser().get("/login", headers={"host": "evil.example"})
+    assert house.made == 0
+    house.browser().get("/login")
+    house.browser().get("/login")
+    assert house.made == 1
