@@ -196,7 +196,8 @@ _DOCTOR: Final = """\
 `muninn doctor` makes these checks in this order, and changes nothing of the installation: no byte, mode, time or
 name in vault, home and cache. Each is `ok`, `fault` or `skipped` with the reason; what was skipped has not passed. A
 fault says what was found and the next step; exit status 1 where there is one. `--json` gives
-`{"checks": [{"name", "state", "says", "paths"}], "ok", "fault", "skipped"}`; `paths` only where some are concerned.
+`{"checks": [{"name", "state", "says", "paths", "reasons", "details"}], "ok", "fault", "skipped"}`: `paths` where some
+are concerned, `reasons` by path where each has its own, `details` where there is more to say that is no path.
 
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -97,16 +97,24 @@ def _file(name: str | None) -> Path | None:
 
 def _row(name: str, finding: Finding) -> dict[str, Any]:
     row: dict[str, Any] = {"name": name, "state": finding.state, "says": _plain(finding.says)}
-    return row | {"paths": [_plain(path) for path in finding.paths]} if finding.paths else row
+    if finding.paths:
+        row["paths"] = [_plain(one.path) for one in finding.paths]
+        reasons = {_plain(one.path): _plain(one.why) for one in finding.paths if one.why is not None}
+        row |= {"reasons": reasons} if reasons else {}
+    if finding.details:
+        row["details"] = [_plain(line) for line in finding.details]
+    return row
 
 
 def _say(name: str, finding: Finding) -> None:
     state = click.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
     click.echo(f"{state} {name:<13} {_plain(finding.says)}")
-    for path in finding.paths[:_NAMED]:
-        click.echo(f"{'':<22} {_plain(path)}")
-    if len(finding.paths) > _NAMED:
-        click.echo(f"{'':<22} and {len(finding.paths) - _NAMED} more: --json names them")
+    lines = [one.path if one.why is None else f"{one.path}: {one.why}" for one in finding.paths]
+    lines += finding.details
+    for line in lines[:_NAMED]:
+        click.echo(f"{'':<22} {_plain(line)}")
+    if len(lines) > _NAMED:
+        click.echo(f"{'':<22} and {len(lines) - _NAMED} more: --json names them")
 
 
 def _plain(text: str) -> str:
@@ -120,11 +128,7 @@ def _say_what_was_overwritten(error: ImportError) -> None:
     from muninn.doctor import installed
 
     why, wrong, _ = installed.state()
-    _list_all(wrong)
+    for file, what in wrong:
+        click.echo(_plain(f"{file}: {what}"), err=True)
     told = f"; installed files were overwritten or are gone: {len(wrong)}" if wrong else f"; {why}" if why else ""
     fail(f"the code does not load ({error}){told}; install Muninn anew, in an environment of its own")
-
-
-def _list_all(paths: Iterable[str]) -> None:
-    for path in paths:
-        click.echo(_plain(path), err=True)

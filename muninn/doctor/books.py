@@ -13,7 +13,7 @@ from ledger.verify import verify_through
 from muninn.model.errors import SettingsError
 
 from . import still
-from .check import BROKEN, Finding, fault, ok, skipped
+from .check import BROKEN, Finding, Named, fault, ok, skipped
 from .installation import SETTLED_S, Installation
 
 _MEND: Final = "stop the gateway, copy the home, run `muninn ledger verify`, and bring a whole copy back from a backup"
@@ -45,7 +45,7 @@ def chain(installation: Installation) -> Finding:
     with installation.stage("verify") as progress:
         found: Verdict = still.steady(file, lambda reader: verify_through(reader, file, progress))
     if found.faults:
-        return fault(f"the ledger does not hold: {len(found.faults)}", _MEND, found.faults)
+        return fault(f"the ledger does not hold: {len(found.faults)}", _MEND, details=found.faults)
     return ok(f"{found.rows} rows and {found.contents} kept contents hold, head {found.head[:16]}")
 
 
@@ -88,7 +88,9 @@ def pending(installation: Installation) -> Finding:
     waiting = [entry for entry in installation.book.open if entry.at < since]
     if not waiting:
         return ok("no plan waits to be finished")
-    told = [f"{one.terms.path}: {one.terms.pending_id} of {one.terms.client or 'you'}, {one.at}" for one in waiting]
+    told = [
+        Named(one.terms.path, f"{one.terms.pending_id} of {one.terms.client or 'you'}, {one.at}") for one in waiting
+    ]
     step = "start the gateway again, or let the client call `recover`: each is finished, or told as superseded"
     return fault(f"plans that wait to be finished: {len(waiting)}", step, told)
 

@@ -20,12 +20,22 @@ BROKEN: Final = (MuninnError, OSError, apsw.Error, UnicodeError)
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A path that a finding concerns, with the reason where it has one of its own."""
+
+    path: str
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
-    """``says`` is for a person; a fault's ends with the next step. ``paths`` are those concerned."""
+    """``says`` is for a person; a fault's ends with the next step. ``paths`` are those concerned, ``details`` what
+    there is to say that is no path."""
 
     state: Literal["ok", "fault", "skipped"]
     says: str
-    paths: tuple[str, ...] = ()
+    paths: tuple[Named, ...] = ()
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +58,13 @@ class Found:
 
 def ok(says: str, paths: Iterable[str] = ()) -> Finding:
     """Looked at, and well."""
-    return Finding("ok", says, tuple(paths))
+    return Finding("ok", says, tuple(map(Named, paths)))
 
 
-def fault(what: str, step: str, paths: Iterable[str] = ()) -> Finding:
-    """Something is wrong: what was found, and the next step."""
-    return Finding("fault", f"{what}; {step}", tuple(paths))
+def fault(what: str, step: str, paths: Iterable[str | Named] = (), details: Iterable[str] = ()) -> Finding:
+    """Something is wrong: what was found, and the next step. Paths are told in their order."""
+    named = (one if isinstance(one, Named) else Named(one) for one in paths)
+    return Finding("fault", f"{what}; {step}", tuple(sorted(named, key=lambda one: one.path)), tuple(details))
 
 
 def skipped(why: str) -> Finding:

@@ -40,13 +40,15 @@ CHECKS: Final = (
     ),
     Check(
         "modes",
-        "The home is 0700 and what is in it 0600. `muninn.toml` and `canary.json` may be read by others, not changed.",
+        "The home and its folders are 0700, the files in them 0600. `muninn.toml` and `canary.json` may be read by "
+        "others, not changed.",
         "Take the rights of others away: `chmod -R go= HOME`.",
         keeping.modes,
     ),
     Check(
         "keys",
-        "Keys outside of the home are their owner's alone: TLS's (`--tls-key`) and the reranker's token file.",
+        "Keys outside of the home are their owner's alone: the reranker's token file, and TLS's, named by `--tls-key` "
+        "or, on Linux, by the gateway that runs.",
         "`chmod 600 FILE`, and make a new key: somebody may have read this one.",
         keeping.keys,
     ),

@@ -17,7 +17,7 @@ from muninn.model.listing import LINK, Entry
 from muninn.model.sight import File
 from muninn.vault import mark_of
 
-from .check import BROKEN, Finding, fault, ok, skipped
+from .check import BROKEN, Finding, Named, fault, ok, skipped
 from .installation import SETTLED_S, Installation
 
 _TOLD_EVERY: Final = 200
@@ -50,7 +50,7 @@ def vault(installation: Installation) -> Finding:
 
 def links(installation: Installation) -> Finding:
     """Symbolic links below the root."""
-    found = sorted(one.path for one in installation.survey.faults if one.reason == LINK)
+    found = [one.path for one in installation.survey.faults if one.reason == LINK]
     if not found:
         return ok("no symbolic link below the root")
     step = "put what they lead to in their place, or take them out of the vault"
@@ -59,7 +59,7 @@ def links(installation: Installation) -> Finding:
 
 def unreachable(installation: Installation) -> Finding:
     """Names and files that no client can reach."""
-    found = sorted(f"{one.path}: {one.reason}" for one in installation.survey.faults if one.reason != LINK)
+    found = [Named(one.path, one.reason) for one in installation.survey.faults if one.reason != LINK]
     if not found:
         return ok("every other name can be reached through the door")
     step = "rename them, make them readable for whoever runs the gateway, or take them out"
@@ -87,14 +87,14 @@ def _printable(name: str) -> str:
 
 def notes(installation: Installation) -> Finding:
     """Notes whose frontmatter cannot be understood, and notes that cannot be read, each with the reason."""
-    found = sorted(f"{path}: {why}" for path, why in _faulty(installation))
+    found = list(_faulty(installation))
     if not found:
         return ok(f"every one of {len(installation.survey.notes)} notes was read and understood")
     step = "put them right in an editor; until then they are found by their text alone"
     return fault(f"notes that cannot be read or understood: {len(found)}", step, found)
 
 
-def _faulty(installation: Installation) -> Iterator[tuple[str, str]]:
+def _faulty(installation: Installation) -> Iterator[Named]:
     known = _known(installation)
     total = len(installation.survey.notes)
     with installation.stage("read") as progress:
@@ -107,7 +107,7 @@ def _faulty(installation: Installation) -> Iterator[tuple[str, str]]:
             else:
                 why = _read(installation, entry)
             if why is not None:
-                yield entry.path, why
+                yield Named(entry.path, why)
 
 
 def _known(installation: Installation) -> Mapping[str, Row]:

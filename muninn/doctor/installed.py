@@ -15,8 +15,9 @@ from typing import Final
 DISTRIBUTION: Final = "muninn-door"
 
 
-def state() -> tuple[str | None, tuple[str, ...], int]:
-    """Why it cannot be said (None where it can), files that differ or are gone, and how many were looked at."""
+def state() -> tuple[str | None, tuple[tuple[str, str], ...], int]:
+    """Why it cannot be said (None where it can), files that differ or are gone with what is wrong with each, and how
+    many were looked at."""
     try:
         found = distribution(DISTRIBUTION)
     except PackageNotFoundError:
@@ -31,11 +32,11 @@ def state() -> tuple[str | None, tuple[str, ...], int]:
         try:
             content = Path(file.locate()).read_bytes()
         except OSError as error:
-            wrong.append(f"{file}: it cannot be read ({error.strerror})")
+            wrong.append((str(file), f"it cannot be read ({error.strerror})"))
             continue
         known = file.hash
         if known is not None and _digest(known.mode, content) != known.value:
-            wrong.append(f"{file}: its bytes are not the ones that were installed")
+            wrong.append((str(file), "its bytes are not the ones that were installed"))
     return None, tuple(sorted(wrong)), len(listed)
 
 

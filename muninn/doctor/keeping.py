@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from muninn import canary as canaries
 from muninn import clients as registered
+from muninn.vault import is_served, read_lease
 
-from .check import Finding, fault, ok, skipped
+from .check import Finding, Named, fault, ok, skipped
 from .installation import Installation
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _BY_HAND: Final = frozenset({"muninn.toml", "canary.json"})
 """Files that the owner writes, with nothing secret in them: others may read them as far as the home lets them in."""
+_GITS: Final = frozenset({"repository.git", "work"})
 _LEAST_BYTES: Final = 256 * 1024 * 1024
 
 
@@ -53,20 +57,26 @@ def modes(installation: Installation) -> Finding:
     home = installation.places.home
     if not home.exists():
         return skipped(f"there is no home yet at {home}")
-    wrong = [f"{_shown(home, file)}: {mode:04o}" for file, mode in _open_to_others(home)]
+    wrong = [Named(_shown(home, file), f"{mode:04o}") for file, mode in _open_to_others(home)]
     if not wrong:
         return ok("the home and what is in it are their owner's alone")
     step = "take the rights away: chmod -R go= HOME (and see who had them)"
-    return fault(f"others may read or change what is in the home: {len(wrong)}", step, sorted(wrong))
+    return fault(f"others may read or change what is in the home: {len(wrong)}", step, wrong)
 
 
 def _open_to_others(home: Path) -> Iterator[tuple[Path, int]]:
-    """The home, the backup's folder, and the files in both, where others have rights they should not have."""
-    for folder in (home, home / "backup"):
-        if not folder.is_dir():
-            continue
-        for file in (folder, *(inner for inner in folder.iterdir() if inner.is_file())):
-            mode = stat.S_IMODE(file.lstat().st_mode)
+    """The home and all in it, where others have rights they should not have. What git keeps for the backup is sealed,
+    and lies in a folder that nobody else may enter."""
+    folders = [home]
+    while folders:
+        folder = folders.pop()
+        inside = sorted(folder.iterdir())
+        folders += [inner for inner in inside if inner.is_dir() and not inner.is_symlink() and inner.name not in _GITS]
+        for file in (folder, *(inner for inner in inside if inner.is_file())):
+            try:
+                mode = stat.S_IMODE(file.stat().st_mode)
+            except FileNotFoundError:
+                continue  # a side file of a gateway that ends meanwhile
             if mode & (_WRITE if file.name in _BY_HAND else _OTHERS):
                 yield file, mode
 
@@ -76,15 +86,33 @@ def _shown(home: Path, file: Path) -> str:
 
 
 def keys(installation: Installation) -> Finding:
-    """Keys and tokens that lie outside of the home: TLS's, with ``--tls-key``, and the reranker's."""
+    """Keys and tokens that lie outside of the home: TLS's, and the reranker's."""
     named = installation.settings.values["rerank.token_file"]
-    files = [file for file in (installation.asked.tls_key, Path(named).expanduser() if named else None) if file]
+    own = (installation.asked.tls_key, _of_the_gateway(installation), Path(named).expanduser() if named else None)
+    files = sorted({file for file in own if file is not None})
     if not files:
         return skipped("none is known: --tls-key FILE looks at the key that the gateway is started with")
-    wrong = [f"{file}: {mode:04o}" for file in files if (mode := stat.S_IMODE(file.stat().st_mode)) & _OTHERS]
+    modes = {file: stat.S_IMODE(file.stat().st_mode) for file in files}
+    wrong = [Named(str(file), f"{mode:04o}") for file, mode in modes.items() if mode & _OTHERS]
     if wrong:
         return fault(f"others may read a key: {len(wrong)}", "chmod 600 FILE, and make a new key", wrong)
-    return ok(f"{len(files)} outside of the home, their owner's alone")
+    return ok(f"{len(files)} outside of the home, their owner's alone", map(str, files))
+
+
+def _of_the_gateway(installation: Installation) -> Path | None:
+    """The key that the gateway here was started with, where the system tells (Linux) and there is one."""
+    lease = read_lease(installation.places.lease)
+    if lease is None or not is_served(installation.root):
+        return None
+    process = Path("/proc", str(lease.process))
+    try:
+        words = [os.fsdecode(word) for word in (process / "cmdline").read_bytes().split(b"\0")]
+        where = (process / "cwd").readlink()
+    except OSError:
+        return None
+    given = [after for word, after in pairwise(words) if word == "--tls-key"]
+    given += [word.partition("=")[2] for word in words if word.startswith("--tls-key=")]
+    return where / given[-1] if given else None
 
 
 def backup(installation: Installation) -> Finding:
@@ -120,7 +148,7 @@ def canary(installation: Installation) -> Finding:
         return skipped("no canary has run here: docs/how-to/keep-a-canary.md")
     if not state.ok:
         what = f"{len(state.failing)} of {state.asked} questions failed at {state.at}"
-        return fault(what, "run `muninn canary run`, and look at the notes it names", state.failing)
+        return fault(what, "run `muninn canary run`, and look at the notes it names", details=state.failing)
     return ok(f"{state.asked} questions were answered at {state.at}")
 
 
@@ -136,7 +164,7 @@ def room(installation: Installation) -> Finding:
         # A migration and a purge write the ledger once more.
         needed = max(_LEAST_BYTES, places.ledger.stat().st_size if name == "home" and places.ledger.exists() else 0)
         if free < needed:
-            short.append(f"{place}: {free >> 20} MiB left, {needed >> 20} are wanted")
+            short.append(Named(str(place), f"{free >> 20} MiB left, {needed >> 20} are wanted"))
     if short:
         return fault("there is little room left", "make room: a full disk stops writes", short)
     return ok("room left: " + ", ".join(told))

@@ -14,7 +14,7 @@ import muninn
 from muninn.vault import read_lease
 
 from . import installed
-from .check import Finding, fault, ok, skipped
+from .check import Finding, Named, fault, ok, skipped
 from .installation import Installation
 
 _PYTHON: Final = (3, 11)
@@ -33,7 +33,8 @@ def files(_: Installation) -> Finding:
         return skipped(why)
     if wrong:
         step = "install Muninn anew, in an environment of its own"
-        return fault(f"installed files were overwritten or are gone: {len(wrong)}", step, wrong)
+        named = [Named(file, why) for file, why in wrong]
+        return fault(f"installed files were overwritten or are gone: {len(wrong)}", step, named)
     return ok(f"{count} installed files are as they were installed")
 
 

@@ -10,7 +10,7 @@ from muninn.model.content import NotePath
 from muninn.model.listing import Entry
 from muninn.model.sight import File
 
-from .check import BROKEN, Finding, fault, ok, skipped
+from .check import BROKEN, Finding, Named, fault, ok, skipped
 from .installation import Installation, LackingError
 
 _SCAN: Final = "run `muninn index scan`, or start the gateway; until then answers come late or from the files"
@@ -39,18 +39,18 @@ def rows(installation: Installation) -> Finding:
     """Every note against its row: missing, behind, left over, or on the wrong side of what is private."""
     public, private = _both(installation)
     is_private = installation.settings.private.cover
-    strays = sorted(path for path in public.notes if is_private(path))
+    strays = [path for path in public.notes if is_private(path)]
     if strays:
         what = f"private notes in the public index: {len(strays)}"
         return fault(what, "run `muninn index rebuild` now: who may not see them could find them", strays)
     known = {**public.notes, **private.notes}
     found = {str(entry.path) for entry in installation.survey.entries if entry.kind in ("note", "elsewhere")}
-    behind = [f"{path}: not in the index" for path in _missing(installation, public, private)]
-    behind += [f"{path}: changed since it was read" for path in _stale(installation, public, private)]
+    behind = [Named(path, "not in the index") for path in _missing(installation, public, private)]
+    behind += [Named(path, "changed since it was read") for path in _stale(installation, public, private)]
     gone = (path for path in known if path not in found and not installation.is_young(path))
-    behind += [f"{path}: in the index alone" for path in gone if _is_gone(installation, path)]
+    behind += [Named(path, "in the index alone") for path in gone if _is_gone(installation, path)]
     if behind:
-        return fault(f"the index lags behind the files: {len(behind)}", _SCAN, sorted(behind))
+        return fault(f"the index lags behind the files: {len(behind)}", _SCAN, behind)
     return ok(f"{len(known)} rows say what the files say")
 
 

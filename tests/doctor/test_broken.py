@@ -8,6 +8,8 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -154,6 +156,12 @@ def _tls_key(one: Patient) -> None:
     (one.folder / "tls.pem").chmod(0o640)
 
 
+def _open_token(one: Patient) -> None:
+    (one.home / "tokens").mkdir(mode=0o700)
+    (one.home / "tokens/bot").write_text(TOKEN)
+    (one.home / "tokens/bot").chmod(0o644)
+
+
 def _lag(one: Patient) -> None:
     (one.vault / "a.md").write_bytes(note_text("Another song\n", "Alpha"))
 
@@ -199,6 +207,7 @@ BROKEN = [
     Broken("a clock that went back", _tomorrow, "clock", "newest row is of 2099"),
     Broken("a home for everybody", lambda p: p.home.chmod(0o755), "modes", "the home itself: 0755"),
     Broken("a file for everybody", lambda p: (p.home / "clients.toml").chmod(0o644), "modes", "clients.toml: 0644"),
+    Broken("a kept token for everybody", _open_token, "modes", "tokens/bot: 0644"),
     Broken("a TLS key for a group", _tls_key, "keys", "tls.pem: 0640", ("--tls-key", "tls.pem")),
     Broken("a token in clear", _clear_token, "clients", "client bot: its token is written in clear"),
     Broken("one token twice", _twice, "clients", "bot and other have the same token"),
@@ -234,7 +243,8 @@ def test_the_fault_is_named_and_nothing_else_is(patient: Patient, broken: Broken
     assert status == 1
     assert faults(found) == set(broken.checks.split())
     first = found["checks"][broken.checks.split()[0]]
-    assert broken.says in " ".join([first["says"], *first.get("paths", ())])
+    reasons = (f"{path}: {why}" for path, why in first.get("reasons", {}).items())
+    assert broken.says in " ".join([first["says"], *first.get("paths", ()), *reasons, *first.get("details", ())])
     assert TOKEN not in json.dumps(found)
 
 
@@ -307,6 +317,21 @@ def test_changes_of_the_last_minute_are_left_to_the_gateway(patient: Patient) ->
         (patient.vault / "b.md").unlink()
         assert faults(patient.doctor()[1]) == {"gateway"}
     assert faults(patient.doctor()[1]) == {"index-rows"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells how a process was started on Linux alone")
+def test_the_key_of_the_gateway_that_runs_is_looked_at(patient: Patient) -> None:
+    _tls_key(patient)
+    words = [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)", "--tls-key", "tls.pem"]
+    with subprocess.Popen(words, cwd=patient.folder, stdout=subprocess.PIPE) as process, _held(patient):
+        assert process.stdout is not None
+        process.stdout.readline()
+        lease = json.loads((patient.home / "gateway.json").read_text()) | {"process": process.pid}
+        (patient.home / "gateway.json").write_text(json.dumps(lease))
+        found = patient.doctor()[1]
+        process.kill()
+    assert found["checks"]["keys"]["paths"] == [str(patient.folder / "tls.pem")]
+    assert faults(found) == {"keys", "gateway"}
 
 
 _GARBAGE = b'\xff\xfe\x00[{"' * 40
