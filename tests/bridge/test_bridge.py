@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from pathlib import Path
 import pytest
 
 from muninn import clients
+from muninn.bridge import Address, parse
+from muninn.bridge.line import Line
 from tests.bridge.process import BARE, Bridge, Said, bridged, pretending, request
 from tests.conftest import note_text
 from tests.door.gateway import HANDSHAKE, STATELESS, Gateway, places, served, until_ready
@@ -100,6 +103,36 @@ def test_a_cancelled_call_is_not_answered_and_the_next_one_is(bridge: Bridge) ->
     with pytest.raises(queue.Empty):
         bridge.next(3.5)
     assert bridge.end() == (0, "")
+
+
+def test_the_gateway_sees_that_a_call_was_cancelled() -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        with bridged("--url", address, token=WORD) as bridge:
+            bridge.send(request("tools/call", {"name": "run_code"}, "slow"))
+            peer, _ = listening.accept()
+            with peer:
+                peer.settimeout(10)
+                heard = b""
+                while b"run_code" not in heard:
+                    heard += peer.recv(65_536)
+                bridge.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}})
+                while peer.recv(65_536):
+                    pass
+
+
+def test_what_no_gateway_takes_is_not_sent() -> None:
+    seen: list[bytes] = []
+
+    def note(body: bytes, _: dict[str, str]) -> Said:
+        seen.append(body)
+        return Said(413)
+
+    with pretending(note) as address, bridged("--url", address, token=WORD) as bridge:
+        answer = bridge.ask("tools/call", {"name": "x" * 4 * 1024 * 1024})
+    assert (answer["error"]["data"]["reason"], seen) == ("too_large", [])
 
 
 def test_a_large_message_goes_through_and_a_larger_one_is_refused(bridge: Bridge) -> None:
@@ -211,6 +244,9 @@ def test_an_error_without_an_id_gets_the_one_that_asked_and_a_broken_line_is_men
     with pretending(lambda *_: Said(400, body)) as address, bridged("--url", address, token=WORD) as bridge:
         answer = bridge.ask("ping", message_id="mine")
     assert answer == {"jsonrpc": "2.0", "id": "mine", "error": {"code": -32700, "message": "no"}}
+    body = b'{"jsonrpc": "2.0",\r\n "id": 1,\n "result": {}}'
+    with pretending(lambda *_: Said(200, body)) as address, bridged("--url", address, token=WORD) as bridge:
+        assert bridge.ask("ping") == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
 def test_a_redirect_is_not_followed() -> None:
@@ -352,14 +388,18 @@ def test_an_early_refusal_of_a_large_body_is_heard() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        with bridged("--url", address, token=WORD) as bridge:
-            bridge.send(request("tools/call", {"name": "x" * 3_000_000}))
+        address = parse(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
+        assert isinstance(address, Address)
+
+        def turn_away() -> None:
             peer, _ = listening.accept()
             with peer:
                 peer.recv(1000)
                 peer.sendall(b"HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-                peer.shutdown(socket.SHUT_WR)
-                while peer.recv(1 << 20):
-                    pass
-            assert bridge.next()["error"]["data"]["reason"] == "unauthorized"
+                # Closed with most of the body unread, as by who does not want it.
+
+        door = threading.Thread(target=turn_away)
+        door.start()
+        # More than any buffer on the way takes, so that it is still being sent when the answer comes.
+        assert Line(address, None).post(b"x" * 64 * 1024 * 1024, {}).status == 401
+        door.join()

@@ -39,6 +39,7 @@ def test_what_is_put_in_and_what_stays(before: str, after: str) -> None:
         ("[mcp_servers.muninn]\nurl = 'x' # mine\n", "holds comments, which would be lost"),
         ("[mcp_servers.muninn]\n[z]\n[mcp_servers.muninn.env]\nA = 1\n", "in a form that cannot be exchanged safely"),
         ("mcp_servers = 1\n", "in a form that cannot be exchanged safely"),
+        ('x = """\n[mcp_servers.muninn]\n[y]\n"""\n', "in a form that cannot be exchanged safely"),
         ('x = """\n[mcp_servers.muninn]\n"""\n', "in a form that cannot be exchanged safely"),
     ],
 )
