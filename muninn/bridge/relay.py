@@ -88,10 +88,16 @@ class Relay:
         else:
             self._send(Flight(message, line))
 
-    def wait(self, seconds: float) -> None:
-        """Wait until every request is answered, at most this long."""
+    def end(self, seconds: float) -> None:
+        """Wait until every request is answered, at most this long; then say of each that is left that it was not."""
         with self._done:
             self._done.wait_for(lambda: self._open == 0, seconds)
+            left = [flight for flight in self._flights.values() if not flight.dropped.is_set()]
+            for flight in left:
+                flight.dropped.set()
+        for flight in left:
+            text = f"the input ended, and {seconds:g} s later there was no answer; what was asked may have been done"
+            self._write(messages.fault(flight.message["id"], messages.GATEWAY_ERROR, text, "lost"))
 
     def _refuse_batch(self, batch: list[Any]) -> None:
         text = "batches are no part of MCP since 2025-06-18: send one message a line"

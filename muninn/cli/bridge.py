@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from muninn.bridge import Address, TokenSource
 
-_GRACE_S: Final = 1.0
+# As long as the SDK's clients wait after they closed our input, before they send SIGTERM.
+_GRACE_S: Final = 2.0
 
 
 @click.command()
@@ -49,7 +50,7 @@ def bridge(url: str | None, token_file: str | None, ca_file: str | None, allow_p
     for line in iter(sys.stdin.buffer.readline, b""):
         relay.take(line)
     # Whoever pipes a question in wants its answer; a client that has gone does not wait for a slow one.
-    relay.wait(_GRACE_S)
+    relay.end(_GRACE_S)
     os._exit(0)
 
 

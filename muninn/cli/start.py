@@ -85,4 +85,5 @@ def _say_how_to_connect(port: int, token: str | None, token_file: Path | None, s
     click.echo(f"          Authorization: Bearer {shown}")
     click.echo("          Claude Code:")
     click.echo(f'          claude mcp add --transport http muninn {address} --header "Authorization: Bearer {shown}"')
+    click.echo(f"          or let it be done: {sys.argv[0]} connect --help (with --home {found.home})")
     click.echo("Stop      Ctrl-C\n")
