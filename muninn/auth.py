@@ -124,8 +124,9 @@ class Gate:
         console: Callable[[], Awaitable[SideDoor]] | None = None,
         tell: Callable[[Scope, int, str | None], None] | None = None,
     ) -> None:
-        """``console`` gives the console, made when it is first asked for. ``tell`` hears of each request that is answered
-        here: its status, and the client where that is known.
+        """``console`` gives the console, made when it is first asked for.
+
+        ``tell`` hears of each request that is answered here: its status, and the client where that is known.
         """
         self._app = app
         self._tell = tell or (lambda _scope, _status, _client: None)
