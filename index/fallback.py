@@ -7,6 +7,7 @@ over all notes that were read, because among notes that all hold the word it wou
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -114,26 +115,39 @@ class _Terms(list[str]):
         return self._words
 
 
-class _Means(dict[str, str]):
-    """For each raw word of one language the question's terms that it stands for, ``""`` for most."""
+class _Means:
+    """Which words of one language are terms of the question. Each word that is met is looked at once."""
 
     def __init__(self, meanings: dict[str, int], tongue: Tongue) -> None:
-        super().__init__()
         self._meanings = meanings
         self._tongue = tongue
+        self._met: set[str] = set()
+        self._terms: dict[str, str] = {}
+        """Of the words met, those that stand for terms."""
         # The second letter may already be another one in a stem: dying, die.
-        kept = keeps_first_letter(tongue.language)
-        self._starts = tuple({term.lstrip("~")[:1] for term in meanings}) if kept else ("",)
+        starts = "".join({term.lstrip("~")[:1] for term in meanings})
+        letters = re.escape(starts + starts.upper())
+        kept = keeps_first_letter(tongue.language) and bool(letters)
+        self._others = re.compile(rf"(?<![^ ])(?![{letters}])[A-Za-z][a-z]+(?![^ ])") if kept else None
+        """Plain words between blanks that begin as no term does, and so are none."""
 
-    def __missing__(self, raw: str) -> str:
-        if raw.isascii() and raw.isalpha() and raw[1:].islower() and not raw.lower().startswith(self._starts):
-            found = ""
-        else:
-            found = " ".join(term for term in self._terms(raw) if term in self._meanings)
-        self[raw] = found
-        return found
+    def among(self, raws: list[str]) -> list[str]:
+        """The question's terms among a note's words, in their order."""
+        words = set(raws)
+        self._learn(words.difference(self._met))
+        if words.isdisjoint(self._terms):
+            return []
+        return " ".join(filter(None, map(self._terms.get, raws))).split()
 
-    def _terms(self, raw: str) -> list[str]:
+    def _learn(self, new: set[str]) -> None:
+        self._met |= new
+        # Most words go by one expression: asking word by word costs more than reading the notes.
+        for raw in new if self._others is None else self._others.sub("", " ".join(new)).split():
+            terms = " ".join(term for term in self._forms(raw) if term in self._meanings)
+            if terms:
+                self._terms[raw] = terms
+
+    def _forms(self, raw: str) -> list[str]:
         forms = self._tongue[raw]
         if forms.main in self._meanings or not forms.short:
             return [*forms.main.split(), *forms.more.split()]
@@ -164,7 +178,7 @@ class _Words:
         if means is None:
             means = self._means[tongue.language] = _Means(self._meanings, tongue)
         raws = raw_words(text)[:_MOST_WORDS]
-        return _Terms(" ".join(filter(None, map(means.__getitem__, raws))).split(), len(raws))
+        return _Terms(means.among(raws), len(raws))
 
 
 @dataclass(frozen=True, slots=True)

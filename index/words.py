@@ -41,10 +41,10 @@ _UNSPACED: Final = re.compile(
 )
 _HUMP: Final = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
 _ASCII_GAPS: Final = bytes(code if chr(code).isalnum() or chr(code) in "_-.:@+#" else 32 for code in range(256))
+_ASCII_NO_WORDS: Final = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
 _COMMON_GAPS: Final = ",;!?()[]{}<>\"'`*|/=\u2018\u2019\u201c\u201d\u2013\u2014\u2026"
 _ASIDE: Final = "\0"
-"""Stands around the terms of a chunk that are no words of the text; no term holds it."""
-_EXTRA: Final = re.compile(f"{_ASIDE}([^{_ASIDE}]*){_ASIDE}")
+"""Stands before and behind the terms of a chunk that are no words of the text; no term holds it."""
 
 
 def phrase(terms: str) -> str:
@@ -58,7 +58,9 @@ def phrase(terms: str) -> str:
 
 def raw_words(text: str) -> list[str]:
     """The words of a text as they stand there."""
-    found: list[str] = pattern(text).findall(text)
+    if text.isascii():
+        return text.encode("ascii").translate(_ASCII_NO_WORDS).decode("ascii").split()  # a quarter of the time
+    found: list[str] = _RAW_WORD.findall(text)
     return found
 
 
@@ -131,8 +133,8 @@ class Tongue(dict[str, Forms]):
         terms = " ".join(map(self._told.__getitem__, chunks))
         if _ASIDE in terms:
             # Names and parts of names stand behind all words, so that words stay neighbours.
-            aside = _EXTRA.findall(terms)
-            terms = " ".join((_EXTRA.sub("", terms), *aside))
+            pieces = terms.split(_ASIDE)
+            terms = " ".join(("".join(pieces[::2]), *pieces[1::2]))
         if with_common:
             terms = " ".join((terms, *filter(None, map(self._common.__getitem__, chunks))))
         return terms
