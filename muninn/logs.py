@@ -52,6 +52,7 @@ FIELDS: Final[Mapping[str, str]] = {
 
 MORE_FIELDS: Final[Mapping[str, str]] = {
     "status": "the HTTP status that the gate answered with",
+    "page": "a page of the console, by its address in the console's table; what was asked of it is not told",
     "port": "where the gateway listens",
     "pending_id": "a plan that a crash had left",
     "state": "how that plan ended",

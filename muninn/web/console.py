@@ -24,6 +24,7 @@ from muninn.clients import Register
 from muninn.door import Door
 from muninn.lanes import Lane, Lanes
 from muninn.model.refusal import Refusal
+from muninn.recording import request_of
 from muninn.refusals import guarded
 
 from . import forms
@@ -105,7 +106,10 @@ class Console:
             if not page.is_open_to(visit.rights.scopes):
                 return visit.page("lacking.html", 403, scope=page.scope)
             lane: Lane = "write" if page.method == "POST" else "read"
-            answer: Response = await self._threads.run(visit.rights.client, functools.partial(_run, page, visit), lane)
+            told = {"request": request_of(request.scope), "page": page.path or "/", "client": visit.rights.client}
+            answer: Response = await self._threads.run(
+                visit.rights.client, functools.partial(_run, page, visit, told), lane
+            )
             return answer
 
         return endpoint
@@ -141,11 +145,12 @@ class Console:
         session_id = self._sessions.begin(form.get("token", "").strip().encode("utf-8", "surrogatepass"))
         if session_id is None:
             self._tries.failed(peer)
-            log.info("turned away at the console", extra={"status": 403})
+            log.info("a wrong token at the console", extra={"request": request_of(request.scope), "status": 403})
             return self._login_page(way, 403, "wrong")
         self._end_session_of(request)
         admitted = self._sessions.admit(session_id)
-        log.info("logged in at the console", extra={"client": admitted.client.name if admitted else None})
+        name = admitted.client.name if admitted is not None else None
+        log.info("logged in at the console", extra={"request": request_of(request.scope), "client": name})
         answer = RedirectResponse(way, 303)
         self._set_cookie(answer, request, session_id)
         return answer
@@ -224,18 +229,17 @@ def _without_slash(_: Request) -> Response:
     return RedirectResponse(ROOT, 303)
 
 
-def _run(page: Page, visit: Visit) -> Response:
+def _run(page: Page, visit: Visit, told: dict[str, Any]) -> Response:
     """Do one page's work and log it. The edge: no bug's text may reach a browser, and none may pass unseen."""
     started = time.perf_counter()
     try:
         found = guarded(lambda: _shown(page, visit))
         answer = visit.refused(found) if isinstance(found, Refusal) else found
     except Exception:
-        log.exception("a bug in a page", extra={"page": page.path, "client": visit.rights.client})
+        log.exception("a bug in a page", extra=told)
         return visit.page("broken.html", 500)
     took = round((time.perf_counter() - started) * 1000, 1)
-    extra = {"page": page.path, "client": visit.rights.client, "status": answer.status_code, "ms": took}
-    log.info("view", extra=extra)
+    log.info("view", extra={**told, "status": answer.status_code, "ms": took})
     return answer
 
 
