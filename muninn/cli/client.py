@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from muninn import clients
+from muninn.cli import tokens
 from muninn.cli.options import as_json, places, show_json
 from muninn.model.errors import SettingsError
 from muninn.model.rights import DEFAULT_SCOPES, SCOPES
@@ -85,6 +86,9 @@ def rotate(settings: Settings, name: str, token_stdin: bool, as_json: bool) -> N
     token = _token(token_stdin)
     with clients.changing(settings.places.clients) as known:
         known |= clients.rotated(known, name, token)
+    kept = tokens.renew(settings.places, name, token)
+    if kept is not None:
+        click.echo(f"the new token is kept in {kept} as well, where the old one was", err=True)
     _show_token(name, None if token_stdin else token, as_json)
 
 
@@ -96,6 +100,7 @@ def revoke(settings: Settings, name: str, as_json: bool) -> None:
     """Take a client out; its token stops at once."""
     with clients.changing(settings.places.clients) as known:
         clients.revoke(known, name)
+    tokens.forget(settings.places, name)
     if as_json:
         show_json({"revoked": name})
     else:

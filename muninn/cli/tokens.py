@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from muninn import clients
-from muninn.bridge import TokenSource
 from muninn.home import put
 from muninn.model.errors import SettingsError
 from muninn.model.rights import DEFAULT_SCOPES
@@ -31,6 +30,8 @@ def of(places: Places, name: str, *, named: bool, file: str | None, local: bool)
     says that the person chose the client. Raises SettingsError for a name that is none, and for a file that is missing
     or open to others.
     """
+    from muninn.bridge import TokenSource
+
     word = clients.new_token()
     clients.make(name, word, DEFAULT_SCOPES, ("**",), ("**",), None)  # refuses a name that could lead out of the folder
     if file is not None:
@@ -58,6 +59,20 @@ def make(places: Places, token: Token) -> None:
         known |= clients.added(known, made)
         # Before the register is saved: a client whose token nobody has would be of no use.
         put(token.file, token.word + "\n")
+
+
+def renew(places: Places, name: str, word: str) -> Path | None:
+    """After a rotation: put the new token where the old one is kept, so that a bridge goes on. None where none is."""
+    kept = places.home / FOLDER / name
+    if not kept.is_file():
+        return None
+    put(kept, word + "\n")
+    return kept
+
+
+def forget(places: Places, name: str) -> None:
+    """After a revocation: keep the dead token no longer."""
+    (places.home / FOLDER / name).unlink(missing_ok=True)
 
 
 def needed(token: Token) -> Path:

@@ -188,9 +188,21 @@ def test_a_client_whose_token_is_kept_nowhere_is_not_made_anew(person: Person) -
     assert "give --token-file; a new token comes from: muninn client rotate cursor" in done.stderr
 
 
-def test_a_rotated_client_is_not_connected_with_its_old_token(person: Person) -> None:
-    assert person.json("claude-desktop", "--write")["token_file"] is not None
-    assert CliRunner().invoke(command, ["client", "rotate", "claude-desktop"]).exit_code == 0
+def test_a_kept_token_follows_a_rotation_and_goes_with_a_revocation(person: Person) -> None:
+    kept = Path(person.json("claude-desktop", "--write")["token_file"])
+    old = kept.read_text()
+    done = CliRunner().invoke(command, ["client", "rotate", "claude-desktop", "--json"])
+    assert kept.read_text() == json.loads(done.stdout)["token"] + "\n" != old
+    assert str(kept) in done.stderr
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert person.json("claude-desktop", "--write")["files"][0]["state"] == "unchanged"
+    assert CliRunner().invoke(command, ["client", "revoke", "claude-desktop"]).exit_code == 0
+    assert not kept.exists()
+
+
+def test_a_client_is_not_connected_with_a_token_that_is_not_its_own(person: Person) -> None:
+    kept = Path(person.json("claude-desktop", "--write")["token_file"])
+    kept.write_text(clients.new_token())
     assert person.runs("claude-desktop", "--write").exit_code == 1
 
 

@@ -109,11 +109,16 @@ class Gateway:
         environment = self.environment | more.pop("env", {})
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60, **more)
 
-    def start(self, *arguments: str) -> None:
-        """Start it, and wait until it is ready."""
+    def launch(self, *arguments: str) -> None:
+        """Start it, without waiting."""
         command = [sys.executable, "-P", "-m", "muninn", "serve", "--port", str(self.port), *arguments]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
+
+    def start(self, *arguments: str) -> None:
+        """Start it, and wait until it is ready."""
+        self.launch(*arguments)
+        assert self.process is not None
         for _ in range(400):
             assert self.process.poll() is None, (self.folder / "log").read_text()
             try:
