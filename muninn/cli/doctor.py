@@ -52,10 +52,13 @@ def doctor(
         _say_what_was_overwritten(error)
         return
     settings, wrong = _settings(vault, home, cache)
-    asked = Asked(full, _file(checkpoint), _file(tls_key), wrong, _backup(settings))
-    installation = Installation(settings, asked, lambda what: bar(what, as_json))
+    if settings is None:
+        examined = checks.without_places(wrong or "")
+    else:
+        asked = Asked(full, _file(checkpoint), _file(tls_key), wrong, _backup(settings))
+        examined = checks.examine(Installation(settings, asked, lambda what: bar(what, as_json)))
     shown: list[dict[str, Any]] = []
-    for found in checks.examine(installation):
+    for found in examined:
         shown.append(_row(found.name, found.finding))
         if not as_json:
             _say(found.name, found.finding)
@@ -63,14 +66,15 @@ def doctor(
     if as_json:
         show_json({"checks": shown, **counts})
     else:
-        click.echo(f"{counts['ok']} ok, {counts['fault']} faults, {counts['skipped']} skipped, which have not passed")
+        faults = "1 fault" if counts["fault"] == 1 else f"{counts['fault']} faults"
+        click.echo(f"{counts['ok']} ok, {faults}, {counts['skipped']} skipped, which have not passed")
     if counts["fault"]:
         sys.exit(1)
 
 
-def _settings(vault: str | None, home: str | None, cache: str | None) -> tuple[Settings, str | None]:
+def _settings(vault: str | None, home: str | None, cache: str | None) -> tuple[Settings | None, str | None]:
     """The settings, and why they are not as the owner wrote them: then the file is left out, so that the rest can be
-    looked at all the same."""
+    looked at all the same. None where the places themselves are wrong."""
     try:
         return load(os.environ, vault, home, cache), None
     except SettingsError as error:
@@ -78,8 +82,7 @@ def _settings(vault: str | None, home: str | None, cache: str | None) -> tuple[S
     try:
         return load(os.environ, vault, home, cache, read=lambda _: read_file(Path(os.devnull, FILE))), wrong
     except SettingsError as error:
-        fail(f"{error}; nothing could be looked at")
-        raise
+        return None, str(error)
 
 
 def _backup(settings: Settings) -> Callable[[], Mapping[str, Any]]:

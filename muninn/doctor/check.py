@@ -79,7 +79,7 @@ def run(check: Check, installation: Installation) -> Found:
     except LackingError as lacking:
         return Found(check.name, skipped(str(lacking)))
     except BROKEN as error:
-        return Found(check.name, fault(_told(error), check.mend))
+        return Found(check.name, Finding("fault", f"{_told(error)}. {check.mend}"))
 
 
 def _told(error: Exception) -> str:

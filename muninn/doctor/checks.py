@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from . import books, contents, keeping, machine, scratch, searchable
-from .check import Check, Found, run
+from .check import Check, Finding, Found, run, skipped
 from .installation import Installation
 
 _LEDGER: Final = "Stop the gateway, copy the home, run `muninn ledger verify`, and bring a whole copy back."
@@ -185,3 +185,15 @@ CHECKS: Final = (
 def examine(installation: Installation) -> Iterator[Found]:
     """Make every check, one after the other."""
     return (run(check, installation) for check in CHECKS)
+
+
+def without_places(wrong: str) -> Iterator[Found]:
+    """The same list where nothing can be looked at, because the places themselves are wrong."""
+    for check in CHECKS:
+        at_fault = check.run is keeping.settings
+        finding = (
+            Finding("fault", f"{wrong}. {check.mend}")
+            if at_fault
+            else skipped("there is no telling where: see settings")
+        )
+        yield Found(check.name, finding)

@@ -62,8 +62,9 @@ class Survey:
 
     @property
     def folders(self) -> set[str]:
-        """Every folder, the root as ``""``."""
-        return {"", *(str(entry.path) for entry in self.entries if entry.kind == "folder")}
+        """Every folder that can be entered, the root as ``""``."""
+        closed = {fault.path for fault in self.faults}
+        return {"", *(str(entry.path) for entry in self.entries if entry.kind == "folder")} - closed
 
 
 class Installation:
@@ -152,7 +153,10 @@ class Installation:
     @functools.cached_property
     def served(self) -> bool:
         """Whether a gateway holds the vault now."""
-        return is_served(self.root)
+        try:
+            return is_served(self.root)
+        except OSError:
+            raise LackingError(_NO_VAULT) from None
 
     def is_young(self, path: str) -> bool:
         """Whether a gateway that runs may not have come to a change of this path yet, or is at work on it."""

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from muninn import canary as canaries
 from muninn import clients as registered
-from muninn.vault import is_served, read_lease
+from muninn.vault import read_lease
 
 from .check import Finding, Named, fault, ok, skipped
-from .installation import Installation
+from .installation import Installation, LackingError
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -102,7 +102,10 @@ def keys(installation: Installation) -> Finding:
 def _of_the_gateway(installation: Installation) -> Path | None:
     """The key that the gateway here was started with, where the system tells (Linux) and there is one."""
     lease = read_lease(installation.places.lease)
-    if lease is None or not is_served(installation.root):
+    try:
+        if lease is None or not installation.served:
+            return None
+    except LackingError:
         return None
     process = Path("/proc", str(lease.process))
     try:

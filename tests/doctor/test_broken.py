@@ -236,6 +236,8 @@ def _arguments(one: Patient, broken: Broken) -> list[str]:
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda one: one.name)
 def test_the_fault_is_named_and_nothing_else_is(patient: Patient, broken: Broken) -> None:
+    if broken.name == "twins" and (patient.vault / "A.md").exists():
+        pytest.skip("this file system does not tell a.md from A.md")
     broken.do(patient)
     before = patient.state()
     status, found = patient.doctor(*_arguments(patient, broken))
@@ -267,6 +269,17 @@ def test_what_a_crash_left_is_named(patient: Patient, monkeypatch: pytest.Monkey
     status, found = patient.doctor()
     assert (status, faults(found)) == (1, {"leftovers"})
     assert found["checks"]["leftovers"]["paths"] == [f".muninn-{'0' * 16}.tmp", "home/clients.toml.12.tmp"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads whatever it wants")
+@pytest.mark.parametrize(("name", "checks"), [("", "vault"), ("private", "unreachable"), ("a.md", "notes")], ids=str)
+def test_what_cannot_be_read_is_named(patient: Patient, name: str, checks: str) -> None:
+    place = patient.vault / name
+    mode = place.stat().st_mode
+    place.chmod(0)
+    status, found = patient.doctor()
+    place.chmod(mode)
+    assert (status, faults(found)) == (1, {checks})
 
 
 def test_a_full_disk_is_named(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,12 @@ def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:
     assert (status, faults(found)) == (1, {"clients"})
 
 
+def test_places_that_lie_inside_each_other_are_told_as_a_fault(patient: Patient) -> None:
+    status, found = told(patient.runs("doctor", "--json", "--home", str(patient.vault / "home")))
+    assert (status, faults(found), found["ok"]) == (1, {"settings"}, 0)
+    assert "lie inside each other" in found["checks"]["settings"]["says"]
+
+
 @contextmanager
 def _served(folder: Path) -> Iterator[gateway.Gateway]:
     made = gateway.places(folder)
