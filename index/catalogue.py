@@ -19,19 +19,17 @@ import apsw
 
 from muninn.model.content import ContentHash, NotePath
 from muninn.model.errors import IndexBrokenError, VaultUnavailableError
-from muninn.model.listing import ATTACHMENT, Fault
-from muninn.model.sight import Absent, Blocked, Elsewhere, File, Sight
+from muninn.model.listing import Fault
+from muninn.model.sight import File
 
-from . import rows
 from .asking import Candidates, Filters, ask
-from .fields import digest
 from .lookup import ShelfNames
 from .public import PublicText, public_text
 from .question import Question, read
 from .scan import Progress, Scan, Sweep, count_notes, faults_of
 from .settings import IndexSettings, Look, Walk
-from .stamps import NO_STAMP
 from .store import NotReadyError, Shelf, ShelfError, one
+from .taking import Taking
 from .words import Lexicon
 
 _MANY: Final = 2_000
@@ -60,6 +58,7 @@ class Index:
         self._is_private = is_private
         self._public = Shelf(cache / "index.db", self.settings, private=False)
         self._private = Shelf(cache / "index-private.db", self.settings, private=True)
+        self._taking = Taking(self.settings, self.lexicon)
         self._sweeping = threading.Lock()
         self._mending = threading.Lock()
         self._touched: set[NotePath] = set()
@@ -126,38 +125,10 @@ class Index:
             mine = [path for path in asked if bool(self._is_private(path)) is private]
             try:
                 if mine:
-                    self._take_all(shelf, mine, look)
+                    self._taking.take(shelf, mine, look, lambda: self._touched)
             except (IndexBrokenError, VaultUnavailableError, OSError) as error:
                 self._failures += 1
                 _log.warning("the index could not follow a change (%s); the next scan will", type(error).__name__)
-
-    def _take_all(self, shelf: Shelf, paths: list[NotePath], look: Look) -> None:
-        """A note and its folder's page in one transaction: both are found by the next question, or neither."""
-        with shelf.writing() as connection:
-            sights = [self._take(shelf, connection, path, look) for path in paths]
-        for sight in sights:
-            if shelf.stamps is None or isinstance(sight, Elsewhere):
-                continue
-            if isinstance(sight, File):
-                shelf.stamps.put(sight.path, NO_STAMP if sight.path.is_note else ATTACHMENT)
-            else:
-                shelf.stamps.drop(sight.path)
-
-    def _take(self, shelf: Shelf, connection: apsw.Connection, path: NotePath, look: Look) -> Sight:
-        self._touched.add(path)
-        sight = look(path)
-        match sight:
-            case File() if path.is_note:
-                taken = digest(path, sight.content, sight.hash, sight.mtime_ns, self.settings, self.lexicon)
-                rows.put(connection, taken, NO_STAMP, shelf.words)
-            case File():
-                rows.put_file(connection, path)
-            case Absent() | Blocked():
-                rows.drop(connection, path)
-                rows.drop_files(connection, [path])
-            case Elsewhere():
-                pass
-        return sight
 
     def recheck(self, look: Look, after: str, count: int) -> str:
         """Hash up to ``count`` notes whose paths come after ``after``, and take in those that differ from what is
