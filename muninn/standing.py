@@ -87,8 +87,12 @@ def plans(door: Door, rights: Rights) -> tuple[PlanRow, ...]:
     return tuple(plan_row(entry, rights) for entry in found[:PLANS])
 
 
-def status(door: Door, rights: Rights) -> Status:
-    """The state of every part, without failing where one is down."""
+def status(door: Door, rights: Rights, *, counting: bool = True) -> Status:
+    """The state of every part, without failing where one is down.
+
+    Whoever sees a part of the vault has its notes counted by their names, one by one; without ``counting`` ``notes`` is
+    None then, and ``undoable`` 0.
+    """
     warnings: list[Warn] = []
     ledger: dict[str, Any] = {"state": "ok", "events": None, "head": None}
     pending: tuple[PlanRow, ...] = ()
@@ -104,7 +108,7 @@ def status(door: Door, rights: Rights) -> Status:
         if not warnings:
             warnings.append(Warn("ledger_unavailable", f"writes stop, reads go on: {door.ledger.fault}"))
     index = door.index.state(private=rights.sees_private)
-    notes = _count(door, rights)
+    notes = _count(door, rights) if counting or rights.sees_everything else None
     if index.state == "broken":
         warnings.append(_DEGRADED)
     return Status(
@@ -114,7 +118,7 @@ def status(door: Door, rights: Rights) -> Status:
         proof.status(door.home),
         pending,
         _can_exchange(door),
-        door.coverage.share(notes, rights.sees),
+        0.0 if notes is None else door.coverage.share(notes, rights.sees),
         {
             "muninn": muninn.__version__,
             "contract": door.contract.version,

@@ -1,4 +1,4 @@
-"""Home: whether all is well, at a glance. Nothing is computed here that the tool ``status`` does not keep ready."""
+"""Home: whether all is well, at a glance. No view looks at every note: who sees a part of them gets no count."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .visit import Visit
 def home(visit: Visit) -> Response:
     """The state of vault, index, ledger, backup and canary, as far as this client may know it."""
     door = visit.door
-    status = standing.status(door, visit.rights)
+    status = standing.status(door, visit.rights, counting=False)
     overdue, asked = proof.overdue(door.home), canary.last(door.home)
     matters = [warn.message for warn in (*status.warnings, *((overdue,) if overdue is not None else ()))]
     matters += _matters(status, asked)
