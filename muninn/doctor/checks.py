@@ -39,6 +39,13 @@ CHECKS: Final = (
         keeping.settings,
     ),
     Check(
+        "contract",
+        "Each rule of the contract in force, with the owner's choices in `muninn.toml`, takes its own good example and "
+        "finds its bad one. The line lists the rules.",
+        "Look at `[contract]` in `muninn.toml`; install Muninn anew.",
+        keeping.contract,
+    ),
+    Check(
         "modes",
         "The home and its folders are 0700, the files in them 0600. `muninn.toml` and `canary.json` may be read by "
         "others, not changed.",

@@ -84,7 +84,8 @@ class Installation:
             if places.ledger_key.exists():
                 raise LedgerUnavailableError(f"there is no {places.ledger.name} in the home, though its key is there")
             return None
-        return still.steady(places.ledger, lambda reader: standing(reader, expected=places.ledger_key.exists()))
+        with self.stage("ledger"):
+            return still.steady(places.ledger, lambda reader: standing(reader, expected=places.ledger_key.exists()))
 
     @property
     def book(self) -> Standing:
@@ -147,7 +148,10 @@ class Installation:
             own = chosen(self.settings)
         except (SettingsError, VaultUnavailableError):
             raise LackingError(_NO_VAULT) from None
-        found = [still.steady(file, lambda reader: glimpse(reader, own)) if file.exists() else None for file in files]
+        with self.stage("index"):
+            found = [
+                still.steady(file, lambda reader: glimpse(reader, own)) if file.exists() else None for file in files
+            ]
         return found[0], found[1]
 
     @functools.cached_property

@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import Any, Final
 
 from muninn import canary as canaries
 from muninn import clients as registered
+from muninn.model.content import NotePath
+from muninn.model.note import parse
+from muninn.model.rights import Globs
 from muninn.vault import read_lease
 
 from .check import Finding, Named, fault, ok, skipped
@@ -22,6 +26,7 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _BY_HAND: Final = frozenset({"muninn.toml", "canary.json"})
 """Files that the owner writes, with nothing secret in them: others may read them as far as the home lets them in."""
+_NOWHERE: Final = Globs(())
 _GITS: Final = frozenset({"repository.git", "work"})
 _LEAST_BYTES: Final = 256 * 1024 * 1024
 
@@ -35,6 +40,22 @@ def settings(installation: Installation) -> Finding:
     file = installation.places.home / "muninn.toml"
     places = f"home {installation.places.home}, cache {installation.places.cache}"
     return ok(f"{'muninn.toml was understood' if file.exists() else 'there is no muninn.toml: all defaults'}; {places}")
+
+
+def contract(installation: Installation) -> Finding:
+    """The contract in force: each rule takes its own good example and finds its bad one, with the owner's choices."""
+    found = replace(installation.settings.contract(), private=_NOWHERE, exempt=_NOWHERE)
+    where = NotePath("notes/example.md")
+    wrong = []
+    for rule in found.rules:
+        good, bad = (found.judge(parse(where, text.encode())) for text in (rule.good, rule.bad))
+        if good or rule.id not in {finding.rule for finding in bad}:
+            wrong.append(rule.id)
+    if wrong:
+        what = f"rules that do not do what they say: {len(wrong)}"
+        return fault(what, "look at [contract] in muninn.toml, and install Muninn anew", details=wrong)
+    listed = ", ".join(rule.id for rule in found.rules)
+    return ok(f"version {found.version}, {len(found.rules)} rules, each does what it says: {listed}")
 
 
 def clients(installation: Installation) -> Finding:

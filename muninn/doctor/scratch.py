@@ -35,7 +35,7 @@ class _WrongError(MuninnError):
 
 def round_trip(installation: Installation) -> Finding:
     """Write, search, read, archive and restore; each step is looked at. Its folder is removed again."""
-    with tempfile.TemporaryDirectory(prefix="muninn-doctor-") as folder:
+    with installation.stage("round trip"), tempfile.TemporaryDirectory(prefix="muninn-doctor-") as folder:
         try:
             _go(Path(folder).resolve())
         except BROKEN as error:

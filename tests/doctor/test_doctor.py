@@ -12,11 +12,13 @@ import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import pytest
 
+from muninn import contract
 from muninn.doctor import still
 from muninn.doctor.checks import CHECKS
 from tests.door import gateway
@@ -164,6 +166,17 @@ def test_a_broken_step_of_the_round_trip_is_named(patient: Patient, monkeypatch:
     assert (status, faults(found)) == (1, {"round-trip"})
     assert "search: expected" in found["checks"]["round-trip"]["says"]
     assert not list(Path(os.environ.get("TMPDIR", "/var/empty")).glob("muninn-doctor-*"))
+
+
+def test_the_rules_of_the_contract_are_tried_and_listed(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    (patient.home / "muninn.toml").write_text('private = ["**"]\n[contract]\nexempt = ["**"]\ntypes = ["note"]\n')
+    row = patient.doctor()[1]["checks"]["contract"]
+    assert (row["state"], "tags" in row["says"]) == ("ok", True)
+    built = contract.build()
+    lame = replace(built, rules=(*built.rules[:-1], replace(built.rules[-1], check=lambda _: ())))
+    monkeypatch.setattr("muninn.contract.build", lambda *_: lame)
+    row = patient.doctor()[1]["checks"]["contract"]
+    assert (row["state"], row["details"]) == ("fault", [built.rules[-1].id])
 
 
 # --- the files that are installed ---------------------------------------------------------------------
