@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any, Final
 
+from .address import Address
 from .line import Heard
 
 MAX_BODY: Final = 4 * 1024 * 1024
@@ -77,3 +78,34 @@ def answer_in(heard: Heard, message_id: Any) -> tuple[bytes, dict[str, Any]] | N
 def key(message_id: Any) -> str:
     """An id by which messages are told apart: 1 is not "1"."""
     return json.dumps(message_id)
+
+
+def meaning(status: int, address: Address, source: str) -> tuple[str, str]:
+    """What an answer that is none of the protocol's means, with the next step, and a word for programs."""
+    where = address.url
+    match status:
+        case 401:
+            step = f"make another (muninn client rotate NAME) and put it into {source}"
+            return (
+                f"the gateway takes no such token: it is wrong, expired, rotated or revoked; {step}",
+                "unauthorized",
+            )
+        case 403:
+            step = f"give another --url, or start the gateway with --allow-host {address.host}"
+            return f"the gateway is not served under the name {address.host}; {step}", "forbidden_host"
+        case 404:
+            return f"nothing is at {where}; the address of a gateway ends in /mcp", "not_found"
+        case 408:
+            return "the gateway waited too long for the message; call again", "timeout"
+        case 413:
+            return (
+                "the message is larger than the gateway takes; send less (see the tool edit)",
+                "too_large",
+            )
+        case 429:
+            return "too many calls, also after waiting as the gateway asked; go on more slowly", "rate"
+        case _ if 300 <= status < 400:
+            step = "it is not followed, because the token would go along; give the final address as --url"
+            return f"{where} answers with a redirect; {step}", "redirect"
+        case _:
+            return f"{where} answers with status {status}, and not as a gateway does; look at --url", "no_gateway"

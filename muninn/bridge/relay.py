@@ -212,7 +212,7 @@ class Relay:
             return None
         found = messages.answer_in(heard, flight.message["id"])
         if found is None:
-            text, reason = self._meaning(heard.status)
+            text, reason = messages.meaning(heard.status, self._address, str(self._source))
             self._note(text)
             return messages.fault(flight.message["id"], messages.GATEWAY_ERROR, text, reason)
         if self._trouble:
@@ -222,36 +222,6 @@ class Relay:
             version = answer["result"].get("protocolVersion")
             self._negotiated = messages.encoded(version) if isinstance(version, str) else None
         return line
-
-    def _meaning(self, status: int) -> tuple[str, str]:
-        """What an answer that is none of the protocol's means, with the next step, and a word for programs."""
-        where = self._address.url
-        match status:
-            case 401:
-                step = f"make another (muninn client rotate NAME) and put it into {self._source}"
-                return (
-                    f"the gateway takes no such token: it is wrong, expired, rotated or revoked; {step}",
-                    "unauthorized",
-                )
-            case 403:
-                step = f"give another --url, or start the gateway with --allow-host {self._address.host}"
-                return f"the gateway is not served under the name {self._address.host}; {step}", "forbidden_host"
-            case 404:
-                return f"nothing is at {where}; the address of a gateway ends in /mcp", "not_found"
-            case 408:
-                return "the gateway waited too long for the message; call again", "timeout"
-            case 413:
-                return (
-                    "the message is larger than the gateway takes; send less (see the tool edit)",
-                    "too_large",
-                )
-            case 429:
-                return "too many calls, also after waiting as the gateway asked; go on more slowly", "rate"
-            case _ if 300 <= status < 400:
-                step = "it is not followed, because the token would go along; give the final address as --url"
-                return f"{where} answers with a redirect; {step}", "redirect"
-            case _:
-                return f"{where} answers with status {status}, and not as a gateway does; look at --url", "no_gateway"
 
     def _note(self, trouble: str) -> None:
         """Say a trouble once and not with every call, and once when it is over."""
