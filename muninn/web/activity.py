@@ -21,7 +21,7 @@ from muninn.model.refusal import Refusal
 from muninn.model.rights import Rights
 
 PAGE: Final = 50
-MOST_ROWS: Final = 20_000
+MOST_ROWS: Final = 10_000
 """Rows of the ledger that are looked at for one page."""
 _AT_ONCE: Final = 1_000
 OUTSIDE: Final = "around the door"

@@ -12,7 +12,7 @@ from typing import Final
 
 from .activity import Actor, Step, actors
 
-WIDTH: Final = 720
+WIDTH: Final = 980
 LANE: Final = 30
 TOP: Final = 26
 LEFT: Final = 130

@@ -6,6 +6,7 @@ middle of what they are tied to, in two sweeps: enough for a picture of some doz
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from muninn.model.content import NotePath
 
 from .bound import Edge, Node, Web
 
-BOX: Final = 216
+BOX: Final = 230
 HEIGHT: Final = 46
 GAP_X: Final = 84
 GAP_Y: Final = 16
@@ -24,6 +25,9 @@ MOST: Final = 60
 """Boxes in one drawing; the table beside it has all."""
 _NAME: Final = 27
 """Characters of a name in a box."""
+
+_Spot = NotePath | tuple[NotePath, NotePath, int]
+"""What stands in a column: a node, or, by its ends and the column, an edge that passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +67,17 @@ def drawn(web: Web) -> Drawing | None:
     shown = _chosen(web)
     edges = [edge for edge in web.edges if edge.source in shown and edge.summary in shown]
     columns = _columns(shown, edges)
-    rows = _ordered(columns, edges)
+    ways = [_way(edge, columns) for edge in edges]
+    rows = _ordered(columns, ways)
     tallest = max(map(len, columns))
-    boxes = {
-        path: _box(web.nodes[path], column, rows[path], len(paths), tallest)
-        for column, paths in enumerate(columns)
-        for path in paths
+    places = {
+        spot: _place(column, rows[spot], len(spots), tallest) for column, spots in enumerate(columns) for spot in spots
     }
-    lines = tuple(Line(edge, _curve(boxes[edge.source], boxes[edge.summary])) for edge in edges)
+    boxes = tuple(_box(web.nodes[path], places[path]) for path in shown)
+    lines = tuple(Line(edge, _curve([places[spot] for spot in way])) for edge, way in zip(edges, ways, strict=True))
     width = len(columns) * (BOX + GAP_X) - GAP_X + 2 * EDGE
     height = tallest * (HEIGHT + GAP_Y) - GAP_Y + 2 * EDGE
-    return Drawing(tuple(boxes.values()), lines, width, height, len(web.nodes) - len(boxes))
+    return Drawing(boxes, lines, width, height, len(web.nodes) - len(boxes))
 
 
 def _chosen(web: Web) -> dict[NotePath, None]:
@@ -93,7 +97,7 @@ def _chosen(web: Web) -> dict[NotePath, None]:
     return chosen
 
 
-def _columns(nodes: Iterable[NotePath], edges: list[Edge]) -> list[list[NotePath]]:
+def _columns(nodes: Iterable[NotePath], edges: list[Edge]) -> list[list[_Spot]]:
     """The nodes by their distance from the left: one more than the farthest of what they were made from."""
     waits = dict.fromkeys(nodes, 0)
     above: dict[NotePath, list[NotePath]] = {}
@@ -112,34 +116,46 @@ def _columns(nodes: Iterable[NotePath], edges: list[Edge]) -> list[list[NotePath
             if waits[one] == 0:
                 free.append(one)
     last = max((depth[path] for path in settled), default=0) + 1
-    columns: list[list[NotePath]] = [[] for _ in range(last + 1)]
+    columns: list[list[_Spot]] = [[] for _ in range(last + 1)]
     for path in depth:
         columns[depth[path] if path in settled else last].append(path)
     return [column for column in columns if column]
 
 
-def _ordered(columns: list[list[NotePath]], edges: list[Edge]) -> dict[NotePath, int]:
-    """The row of each node in its column, after a sweep to the right and one to the left."""
-    tied: dict[NotePath, list[NotePath]] = {}
-    for edge in edges:
-        tied.setdefault(edge.source, []).append(edge.summary)
-        tied.setdefault(edge.summary, []).append(edge.source)
-    rows = {path: row for column in columns for row, path in enumerate(sorted(column))}
+def _way(edge: Edge, columns: list[list[_Spot]]) -> list[_Spot]:
+    """The spots an edge leads through: its ends, and one of its own in each column between, which is added there."""
+    begin, end = (next(n for n, spots in enumerate(columns) if path in spots) for path in (edge.source, edge.summary))
+    between: list[_Spot] = [(edge.source, edge.summary, column) for column in range(begin + 1, end)]
+    for column, spot in enumerate(between, begin + 1):
+        columns[column].append(spot)
+    return [edge.source, *between, edge.summary]
 
-    def middle(path: NotePath) -> tuple[float, NotePath]:
-        ends = [rows[other] for other in tied.get(path, ())]
-        return (sum(ends) / len(ends) if ends else float(len(rows)), path)
+
+def _ordered(columns: list[list[_Spot]], ways: list[list[_Spot]]) -> dict[_Spot, int]:
+    """The row of each spot in its column, after a sweep to the right and one to the left."""
+    tied: dict[_Spot, list[_Spot]] = {}
+    for one, other in itertools.chain.from_iterable(map(itertools.pairwise, ways)):
+        tied.setdefault(one, []).append(other)
+        tied.setdefault(other, []).append(one)
+    rows = {spot: row for column in columns for row, spot in enumerate(sorted(column, key=str))}
+
+    def middle(spot: _Spot) -> tuple[float, str]:
+        ends = [rows[other] for other in tied.get(spot, ())]
+        return (sum(ends) / len(ends) if ends else float(len(rows)), str(spot))
 
     for column in (*columns, *reversed(columns)):
-        rows |= {path: row for row, path in enumerate(sorted(column, key=middle))}
+        rows |= {spot: row for row, spot in enumerate(sorted(column, key=middle))}
     return rows
 
 
-def _box(node: Node, column: int, row: int, rows: int, tallest: int) -> Box:
+def _place(column: int, row: int, rows: int, tallest: int) -> tuple[int, int]:
+    """The upper left corner of a spot; a short column stands in the middle."""
     down = (tallest - rows) * (HEIGHT + GAP_Y) // 2
-    return Box(
-        node, EDGE + column * (BOX + GAP_X), EDGE + down + row * (HEIGHT + GAP_Y), _short(node.path), _mark(node)
-    )
+    return EDGE + column * (BOX + GAP_X), EDGE + down + row * (HEIGHT + GAP_Y)
+
+
+def _box(node: Node, place: tuple[int, int]) -> Box:
+    return Box(node, *place, _short(node.path), _mark(node))
 
 
 def _short(path: NotePath) -> str:
@@ -152,9 +168,12 @@ def _mark(node: Node) -> str:
     return f"{node.what}, {node.state}{claims}"
 
 
-def _curve(source: Box, summary: Box) -> str:
-    """From the right side of the source to the left side of the summary, bent like an S."""
-    x0, y0 = source.x + BOX, source.y + HEIGHT // 2
-    x1, y1 = summary.x, summary.y + HEIGHT // 2
-    bend = max(abs(x1 - x0) // 2, 30)
-    return f"M{x0} {y0} C{x0 + bend} {y0} {x1 - bend} {y1} {x1} {y1}"
+def _curve(places: list[tuple[int, int]]) -> str:
+    """From the right side of the first place to the left side of the last, straight through those between."""
+    half = HEIGHT // 2
+    parts = [f"M{places[0][0] + BOX} {places[0][1] + half}"]
+    for (x0, y0), (x1, y1) in itertools.pairwise(places):
+        bend = max(abs(x1 - x0 - BOX) // 2, 30)
+        parts.append(f"C{x0 + BOX + bend} {y0 + half} {x1 - bend} {y1 + half} {x1} {y1 + half}")
+        parts.append(f"H{x1 + BOX}")
+    return " ".join(parts[:-1])
