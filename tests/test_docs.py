@@ -151,3 +151,10 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 def test_the_readme_fits_a_screen() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 70
+
+
+def test_every_picture_is_shown_somewhere_and_small() -> None:
+    pictures = sorted((ROOT / "docs" / "images").glob("*"))
+    shown = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [picture.name for picture in pictures if f"images/{picture.name})" not in shown] == []
+    assert all(picture.stat().st_size <= 150 * 1024 for picture in pictures)
