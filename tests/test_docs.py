@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from muninn import logs
 from muninn.cli import command
 from muninn.metrics import BUILD, COUNTED, LOOKED, STARTED
 from muninn.model.refusal import Code
@@ -87,6 +88,14 @@ def test_everything_is_named_in_the_reference() -> None:
     assert [name for name in names if f"`{name}`" not in text] == []
     titles = [" ".join(names) for names, _ in render_docs.commands()]
     assert [title for title in titles if f"## {title}\n" not in text] == []
+
+
+def test_every_field_that_is_logged_is_described() -> None:
+    sources = [page for folder in ("muninn", "ledger", "index", "sandbox") for page in (ROOT / folder).rglob("*.py")]
+    given = [found for page in sources for found in re.findall(r"extra=\{([^}]*)\}", page.read_text(encoding="utf-8"))]
+    logged = {name for text in given for name in re.findall(r'"([a-z_]+)":', text)}
+    assert {"request", "port", "pending_id"} <= logged
+    assert logged <= {*logs.FIELDS, *logs.CALL_FIELDS, *logs.MORE_FIELDS}
 
 
 def test_metrics_that_a_page_names_exist() -> None:

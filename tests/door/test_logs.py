@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from muninn import clients, logs
-from muninn.logs import CALL_FIELDS, FIELDS
+from muninn.logs import CALL_FIELDS, FIELDS, MORE_FIELDS
 from tests.conftest import note_text
 from tests.door.gateway import STATELESS, Gateway, places, served, until_ready
 
@@ -102,6 +102,7 @@ def test_nothing_that_a_client_sends_forges_a_line_or_is_read_back(gateway: Gate
             wire.recv(1000)
     told = lines(gateway)  # reads every line as JSON
     assert len(told) >= before + 15
+    assert {name for line in told for name in line} <= {*FIELDS, *CALL_FIELDS, *MORE_FIELDS}
     text = gateway.log()
     assert SECRET not in text
     assert SECRET[4:20] not in text
