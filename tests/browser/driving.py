@@ -79,7 +79,8 @@ class Visitor:
         """Open a page of the console, and give its status."""
         answer = self.page.goto(self.stage.address(path, **query))
         assert answer is not None
-        return answer.status
+        status: int = answer.status
+        return status
 
     def log_in(self, name: str = "person") -> None:
         """Log in through the form, as a person does."""
@@ -90,7 +91,8 @@ class Visitor:
 
     def text(self) -> str:
         """What the main part of the page says."""
-        return self.page.locator("main").inner_text()
+        said: str = self.page.locator("main").inner_text()
+        return said
 
     def overflow(self) -> int:
         """By how many pixels the page is wider than its window."""
