@@ -278,7 +278,7 @@ def test_home_counts_for_who_sees_everything_and_asks_no_note_for_others(
     house.lay("private/b.md", note())
     house.scan()
 
-    def whole_vault(**_: object) -> None:
+    def whole_vault(*_: object, **__: object) -> None:
         raise AssertionError("every note was asked for")
 
     monkeypatch.setattr(type(house.door.index), "hashes", whole_vault)
