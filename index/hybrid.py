@@ -15,7 +15,7 @@ from typing import Final
 
 from .blocks import starts
 from .fields import LOG
-from .weighing import Weighed, below_originals
+from .weighing import Weighed, below_originals, spread
 
 MEANING: Final = 0.7
 """The share of meaning where the note that is first by words lacks a word of the question."""
@@ -34,9 +34,9 @@ def mixed(best: Sequence[Weighed], union: Container[str], cosines: Mapping[str, 
     if not head:
         return list(best)
     share = MEANING_OF_KNOWN if len(head[0].held) >= asked else MEANING
-    words = _spread([row.score for row in head])
+    words = spread([row.score for row in head])
     cosine_of = {row.path: cosines[row.path] for row in head if row.path in cosines}
-    meanings = dict(zip(cosine_of, _spread(list(cosine_of.values())), strict=True))
+    meanings = dict(zip(cosine_of, spread(list(cosine_of.values())), strict=True))
     apart = _apart(list(cosine_of.values()))
     scored = []
     for row, word in zip(head, words, strict=True):
@@ -59,11 +59,6 @@ def at_passage(row: Weighed, places: Mapping[str, int]) -> Weighed:
     begins = starts(row.text[row.facts.body :])
     start = row.facts.body + begins[min(places[row.path], len(begins) - 1)]
     return replace(row, traces=replace(row.traces, start=start, end=start))
-
-
-def _spread(numbers: list[float]) -> list[float]:
-    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
-    return [(number - low) / (high - low) if high > low else 1.0 for number in numbers]
 
 
 def _apart(cosines: list[float]) -> float:

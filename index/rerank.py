@@ -19,7 +19,7 @@ from muninn.model import seams
 from .encoding import Encoder
 from .public import PublicText
 from .waiting import FailedError, LateError, NotReadyError, Worker
-from .weighing import Weighed, original_of
+from .weighing import Weighed, original_of, spread
 
 MOST_TEXTS: Final = 15
 CLOSE: Final = 0.9
@@ -58,10 +58,12 @@ class NoOpinionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """A model and the time it has for one question, in seconds. Without a worker it is off."""
+    """A model and the time it has for one question, in seconds. Without a worker it is off. ``share`` is how much of
+    the order is the model's, from 0 to 1; the rest is that of the scores so far."""
 
     worker: Worker[Reranker] | None = None
     budget_s: float = BUDGET_S
+    share: float = 1.0
 
     def reorder(self, question: str, best: list[Weighed], clear: Clear) -> tuple[list[Weighed], Reranked]:
         """The notes in the order to show, best first, and what became of the model. Never raises.
@@ -86,7 +88,14 @@ class Reranking:
             return best, "failed"
         if len(set(scores)) == 1:
             return best, "no"  # a model that gives all the same has no opinion
-        return _in_places(best, public, scores), "yes"
+        return _in_places(best, public, self._mixed(public, scores)), "yes"
+
+    def _mixed(self, public: list[Weighed], scores: list[float]) -> list[float]:
+        """The model's scores, mixed by its share with those so far; each spread from 0 to 1."""
+        if self.share == 1.0:
+            return scores
+        pairs = zip(spread([row.score for row in public]), spread(scores), strict=True)
+        return [(1 - self.share) * so_far + self.share * own for so_far, own in pairs]
 
 
 NO_RERANKING: Final = Reranking()
@@ -140,8 +149,9 @@ def _put(value: str, count: int) -> list[float]:
 
 
 def _in_places(best: list[Weighed], public: list[Weighed], scores: list[float]) -> list[Weighed]:
-    """The public rows in the model's order on the places they hold; of equals the one that stood higher."""
-    order = sorted(range(len(public)), key=lambda number: (-scores[number], number))
+    """The public rows in the model's order on the places they hold; of equals the one that stood higher. A note that
+    the question names stays before all others."""
+    order = sorted(range(len(public)), key=lambda number: (not public[number].named, -scores[number], number))
     turned = iter(_after_originals([public[number] for number in order]))
     moving = {row.path for row in public}
     return [replace(next(turned), score=row.score) if row.path in moving else row for row in best]

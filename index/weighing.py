@@ -116,6 +116,12 @@ def below_originals(rows: Sequence[Weighed], factor: float = 1.0) -> list[Weighe
     return sorted(lowered, key=lambda row: (-row.score, not row.named, row.path))
 
 
+def spread(numbers: list[float]) -> list[float]:
+    """The numbers drawn out to the whole of 0 to 1; all 1 where they are equal."""
+    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
+    return [(number - low) / (high - low) if high > low else 1.0 for number in numbers]
+
+
 def _note_score(row: Weighed, question: Question, lexicon: Lexicon) -> float:
     score = row.base * (1 + _NEAR * row.traces.near + _TITLE * row.in_title)
     if row.named or (len(question.words) <= _SHORT_QUESTION and _is_named(row, question, lexicon)):

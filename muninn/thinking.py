@@ -19,13 +19,17 @@ from muninn.settings import Places, Settings
 from muninn.weights import Record
 
 _LEAST_TOKEN: Final = 8
+_LOAD_S: Final = 300.0
+SHARE_OF_WORDS: Final = 0.5
+"""How much of a close call's order single words have; the rest is the score so far (docs/explain/search.md)."""
 
 
 def models_of(settings: Settings) -> Models:
     """What the owner added and did not switch off. Raises SettingsError where a setting of theirs is wrong."""
     added = weights.records(settings.places.home)
     encoder = added.get("encoder")
-    return Models(_semantic(settings, encoder), _reranking(settings, added.get("reranker"), encoder))
+    semantic = _semantic(settings, encoder)
+    return Models(semantic, _reranking(settings, added.get("reranker"), encoder, semantic))
 
 
 def _semantic(settings: Settings, record: Record | None) -> Semantic | None:
@@ -34,8 +38,11 @@ def _semantic(settings: Settings, record: Record | None) -> Semantic | None:
     return Semantic(Worker("encoder", partial(_encoder, settings.places, record)), settings.places.cache)
 
 
-def _reranking(settings: Settings, record: Record | None, encoder: Record | None) -> Reranking:
-    """A cross-encoder or an endpoint; with vectors switched off, an encoder that was added orders close calls."""
+def _reranking(
+    settings: Settings, record: Record | None, encoder: Record | None, semantic: Semantic | None
+) -> Reranking:
+    """A cross-encoder or an endpoint. Without one, an encoder that was added orders close calls: word by word beside
+    vectors, where its words can be had, and as a whole where vectors are switched off."""
     budget_s = settings.values["rerank.budget_ms"] / 1000
     if settings.test_reranker is not None:
         return Reranking(Worker("reranker", load(partial(_stub, settings.test_reranker))), budget_s)
@@ -44,7 +51,9 @@ def _reranking(settings: Settings, record: Record | None, encoder: Record | None
     if settings.values["rerank.url"]:
         endpoint = HttpReranker(_address(settings), budget_s, _token(settings), settings.values["rerank.model"])
         return Reranking(Worker("reranker", load(lambda: endpoint)), budget_s)
-    if record is None and encoder is not None and not settings.values["search.hybrid"]:
+    if record is None and encoder is not None and encoder.backend == "onnx" and semantic is not None:
+        return Reranking(Worker("reranker", load(partial(_by_words, semantic))), budget_s, SHARE_OF_WORDS)
+    if record is None and encoder is not None and semantic is None:
         return Reranking(Worker("reranker", load(partial(_by_meaning, settings.places, encoder))), budget_s)
     if record is None:
         return NO_RERANKING
@@ -98,6 +107,18 @@ def _cross_encoder(places: Places, record: Record) -> Reranker:
     from index.torch_models import CrossEncoderReranker
 
     return CrossEncoderReranker(_whole(places, record))
+
+
+def _by_words(semantic: Semantic) -> Reranker:
+    """The encoder that vectors are made with, once it is loaded: it is held in memory once."""
+    from index.onnx_encoder import ByWords, OnnxEncoder
+
+    if not semantic.worker.wait_ready(_LOAD_S):
+        raise SettingsError(f"the encoder cannot be loaded: {semantic.worker.reason or 'it takes too long'}")
+    encoder = semantic.worker.thing()
+    if not isinstance(encoder, OnnxEncoder):
+        raise SettingsError("the encoder gives no vectors of single words")
+    return ByWords(encoder)
 
 
 def _by_meaning(places: Places, record: Record) -> Reranker:

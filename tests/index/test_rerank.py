@@ -63,6 +63,27 @@ def test_a_close_call_is_reordered_and_scores_still_fall(close: Room) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
+def test_a_model_may_have_a_share_of_the_order_only(close: Room) -> None:
+    worker = Worker[Reranker]("reranker", turned)
+    assert worker.wait_ready(5)
+    words = "which backup window is open"
+    first, second, far = paths(ask(close, NO_MODELS, words))
+    assert paths(ask(close, Models(reranking=Reranking(worker, 5.0)), words)) == [far, second, first]
+    assert paths(ask(close, Models(reranking=Reranking(worker, 5.0, 0.5)), words)) == [second, first, far]
+    worker.close()
+
+
+def test_a_note_that_the_question_names_stays_first(room: Room) -> None:
+    room.put("r/backup-window.md", "# Plan\n\nplain words\n")
+    room.put("r/y.md", "# Backup window tonight\n\nplain words\n")
+    room.put("r/z.md", "# Backup window tomorrow\n\nplain words\n")
+    room.sweep()
+    with reranking(turned()) as models:
+        found = ask(room, models)
+    assert found.reranked == "yes"
+    assert paths(found) == ["r/backup-window.md", "r/z.md", "r/y.md"]
+
+
 def test_scores_far_apart_are_never_reordered(close: Room) -> None:
     close.put("r/ferret.md", "# Ferret plan\n\nferret plan\n")
     close.put("r/zoo.md", "# Zoo\n\n" + "plain words about the weather and the sea. " * 30 + "one ferret\n")

