@@ -11,7 +11,9 @@ from typing import Final
 
 from starlette.responses import Response
 
+from muninn.model.content import MISSING
 from muninn.model.refusal import Code, Refusal
+from muninn.undoing import Reversal
 
 from . import activity, restore_plan, undo_plan
 from .activity import OUTSIDE
@@ -27,9 +29,10 @@ _MOST_ROWS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file of a plan as its page shows it. ``found`` is None where the change is not shown, ``why`` says why not;
-    ``more`` counts rows that are left out."""
+    """One file of a plan as its page shows it, ``told`` in words. ``found`` is None where the change is not shown, and
+    ``why`` says why not; ``more`` counts rows that are left out."""
 
+    told: str
     path: str
     before: str
     after: str
@@ -40,10 +43,17 @@ class Change:
     more: int
 
 
-def _change(path: str, before: str, after: str, events: int, sides: Sides | None) -> Change:
+def _change(told: str, path: str, before: str, after: str, events: int, sides: Sides | None) -> Change:
     found, why = _compared(sides)
     rows = () if found is None else found.rows
-    return Change(path, before, after, events, found, rows[:_MOST_ROWS], why, max(0, len(rows) - _MOST_ROWS))
+    return Change(told, path, before, after, events, found, rows[:_MOST_ROWS], why, max(0, len(rows) - _MOST_ROWS))
+
+
+def _told(one: Reversal) -> str:
+    """What becomes of a note that an undo puts back."""
+    if one.now is MISSING:
+        return "comes back"
+    return "is taken out, and kept" if one.back_to is MISSING else "goes back to what it held"
 
 
 def _compared(sides: Sides | None) -> tuple[Comparison | None, str]:
@@ -91,7 +101,7 @@ def undo_done(visit: Visit) -> Response:
 
 def _undo_shown(visit: Visit, plan: UndoPlan, status: int) -> Response:
     changes = [
-        _change(one.path, str(one.now), str(one.back_to), one.events, item.sides)
+        _change(_told(one), one.path, str(one.now), str(one.back_to), one.events, item.sides)
         for item in plan.planned
         for one in (item.reversal,)
     ]
@@ -119,5 +129,15 @@ def restore_done(visit: Visit) -> Response:
 
 
 def _restore_shown(visit: Visit, plan: RestorePlan, status: int) -> Response:
-    changes = [_change(row.path, row.before, row.after, 1, row.sides) for row in plan.rows]
+    changes = [
+        _change(
+            "comes back" if row.path == plan.path else "follows: it is the folder’s page",
+            row.path,
+            row.before,
+            row.after,
+            1,
+            row.sides,
+        )
+        for row in plan.rows
+    ]
     return visit.page("restore_plan.html", status, plan=plan, changes=changes, changed=status == 409)

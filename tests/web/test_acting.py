@@ -118,6 +118,8 @@ def test_a_restore_is_shown_then_done(house: House, desk: Desk) -> None:
     assert page.status_code == 200
     assert desk.room.bytes_of("s/a.md") is None
     assert "as the agent has it" in page.text
+    assert "comes back" in page.text
+    assert "follows: it is the folder’s page" in page.text
     house.add("less", DEFAULT_SCOPES - {"archive"})
     less = house.logged_in("less")
     assert less.get("/restore", path="s/a.md", revision=revision).status_code == 403
