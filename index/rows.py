@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections import defaultdict
@@ -26,6 +27,7 @@ _MOST_WORDS = 50_000
 _INSERT_TERMS = f"INSERT INTO terms(rowid, {', '.join(COLUMNS)}) VALUES(?{', ?' * len(COLUMNS)})"
 
 
+@functools.lru_cache(maxsize=4096)
 def facet(kind: str, value: str) -> str:
     """How a filter's value is written in a row: one kind of value, folded."""
     return f"\n{kind}:{same_name(value)}\n"

@@ -140,7 +140,7 @@ class Tongue(dict[str, Forms]):
         return terms
 
     def _tell(self, chunk: str) -> str:
-        if chunk.isascii() and chunk.isalpha() and chunk[1:].islower():
+        if _is_plain(chunk):
             return self._tell_word(chunk.lower(), chunk)
         main: list[str] = []
         extra: list[str] = []
@@ -166,9 +166,16 @@ class Tongue(dict[str, Forms]):
         return f"{stem}{_ASIDE}{folded[:PREFIX]}{_ASIDE}"
 
     def _tell_common(self, chunk: str) -> str:
+        if _is_plain(chunk):
+            return self.stem(chunk) if chunk.lower() in self._stop else ""
         return " ".join(forms.main for raw in raw_words(chunk) if (forms := self[raw]).common)
 
     def _work_out(self, raw: str) -> Forms:
+        if _is_plain(raw):
+            folded = raw[:LONGEST].lower()
+            common = raw.lower() in self._stop
+            second = f"~{folded[:PREFIX]}" if len(folded) >= PREFIX and not common else ""
+            return Forms(self.stem(raw[:LONGEST]), second, "", common)
         main: list[str] = []
         short: list[str] = []
         more: list[str] = []
@@ -267,11 +274,18 @@ class _Chunks(dict[str, str]):
 def _chunks(text: str) -> list[str]:
     """A text cut at blanks and at most of what stands between words; what may join the parts of a name is kept."""
     if text.isascii():
-        text = text.encode("ascii").translate(_ASCII_GAPS).decode("ascii")  # ten times as quick as for text
+        # Ten times as quick as for text, and leaves no end of a line to look for.
+        text = text.encode("ascii").translate(_ASCII_GAPS).decode("ascii").replace(". ", " ")
     else:
         for mark in _COMMON_GAPS:
             text = text.replace(mark, " ")
-    return text.replace(". ", " ").replace(".\n", " ").replace(": ", " ").split()
+        text = text.replace(". ", " ").replace(".\n", " ")
+    return text.replace(": ", " ").split()
+
+
+def _is_plain(chunk: str) -> bool:
+    """Whether a piece of text is one word of plain letters, as most are: small ones behind any first."""
+    return chunk.isascii() and chunk.isalpha() and chunk[1:].islower()
 
 
 def _begins(terms: str, short: str) -> bool:

@@ -19,6 +19,7 @@ MAX_DIGITS: Final = 100
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"})
 _FALSE = frozenset({"no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"})
+_MEANT = {**dict.fromkeys(_NULL), **dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}
 INTEGER = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]*)\Z")
 _FLOAT = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?\Z|[-+]?[0-9]+[eE][-+]?[0-9]+\Z")
 _WORDS_OF_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
@@ -106,12 +107,8 @@ def plain(node: Node) -> Any:
 
 def resolve(typed: str) -> str | int | float | bool | None:
     """What a bare word means in YAML 1.1: null, a boolean, a number, or else itself."""
-    if typed in _NULL:
-        return None
-    if typed in _TRUE:
-        return True
-    if typed in _FALSE:
-        return False
+    if typed in _MEANT:
+        return _MEANT[typed]
     if typed[0].isalpha():  # a number begins with a digit, a sign or a point
         return typed
     if INTEGER.match(typed):
