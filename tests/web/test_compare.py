@@ -82,3 +82,9 @@ def test_a_text_is_escaped_whatever_it_holds(text: str) -> None:
     assert "<" not in shown.replace('<span class="odd">', "").replace("</span>", "")
     assert "\u202e" not in shown
     assert str(marked(text, [])) == shown
+
+
+def test_a_middle_that_is_too_long_is_shown_as_replaced_whole() -> None:
+    found = compare("\n".join(f"old {n}" for n in range(1500)), "\n".join(f"new {n}" for n in range(1500)))
+    assert not found.paired
+    assert compare("a\nb\n", "a\nc\n").paired
