@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -147,10 +147,20 @@ def worked(stage: Stage) -> None:
     )
     stage.replace("scribe", "decisions/0013-surge-threshold-35.md", "for 6 minutes", "for 10 minutes")
     stage.archive("archivist", "ideas/float-with-a-light.md", "duplicate")
-    home = stage.gateway.home
-    now = datetime.now(UTC)
-    (home / "backup").mkdir(exist_ok=True)
-    proven = {"set_up": (now - timedelta(days=40)).isoformat(), "last_ok": (now - timedelta(hours=7)).isoformat()}
-    (home / "backup" / "proof.json").write_text(json.dumps(proven | {"files": 71, "set": None}))
-    told = {"at": (now - timedelta(hours=2)).isoformat(), "ok": True, "asked": 12, "failing": []}
-    (home / "canary-state.json").write_text(json.dumps(told | {"last_ok": told["at"]}))
+    _proven(stage)
+
+
+def _proven(stage: Stage) -> None:
+    """A real backup into a bare repository beside the stage, and a real run of a canary's questions."""
+    remote = stage.gateway.home.parent / "remote.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
+    asked = {
+        "questions": [
+            {"id": "surge", "q": "when does a surge alert go out", "path": ["decisions/0013-surge-threshold-35.md"]},
+            {"id": "words", "q": "glossary and abbreviations", "path": ["glossary.md"]},
+        ]
+    }
+    (stage.gateway.home / "canary.json").write_text(json.dumps(asked))
+    for command in (("backup", "init", "--remote", str(remote)), ("backup", "run"), ("canary", "run")):
+        done = stage.gateway.muninn(*command)
+        assert done.returncode == 0, done.stdout + done.stderr
