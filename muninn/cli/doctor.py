@@ -130,8 +130,10 @@ def _say_what_was_overwritten(error: ImportError) -> None:
     """The code does not load. Where that is because a file is not the one that was installed, name it."""
     from muninn.doctor import installed
 
-    why, wrong, _ = installed.state()
-    for file, what in wrong:
-        click.echo(_plain(f"{file}: {what}"), err=True)
-    told = f"; installed files were overwritten or are gone: {len(wrong)}" if wrong else f"; {why}" if why else ""
+    found = installed.compared()
+    for file, why in found.wrong:
+        click.echo(_plain(f"{file}: {why}"), err=True)
+    told = f"; {found.untold}" if found.untold else ""
+    if found.wrong:
+        told = f"; installed files were overwritten or are gone: {len(found.wrong)}"
     fail(f"the code does not load ({error}){told}; install Muninn anew, in an environment of its own")

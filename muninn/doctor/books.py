@@ -13,8 +13,8 @@ from ledger.verify import verify_through
 from muninn.model.errors import SettingsError
 
 from . import still
-from .check import BROKEN, Finding, Named, fault, ok, skipped
-from .installation import SETTLED_S, Installation
+from .check import Finding, Named, fault, ok, skipped
+from .installation import BROKEN, SETTLED_S, Installation
 
 _MEND: Final = "stop the gateway, copy the home, run `muninn ledger verify`, and bring a whole copy back from a backup"
 _SLACK_S: Final = 5.0

@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
-
-import apsw
+from typing import Literal
 
 from muninn.model.errors import MuninnError, reason
 
-from .installation import Installation, LackingError
-
-BROKEN: Final = (MuninnError, OSError, apsw.Error, UnicodeError)
-"""What bad bytes, missing files and refused rights raise."""
+from .installation import BROKEN, Installation, LackingError
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from muninn.model.listing import LINK, Entry
 from muninn.model.sight import File
 from muninn.vault import mark_of
 
-from .check import BROKEN, Finding, Named, fault, ok, skipped
-from .installation import SETTLED_S, Installation
+from .check import Finding, Named, fault, ok, skipped
+from .installation import BROKEN, SETTLED_S, Installation
 
 _TOLD_EVERY: Final = 200
 

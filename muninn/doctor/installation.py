@@ -27,6 +27,8 @@ from . import still
 
 Progress = Callable[[int, int | None], None]
 Stage = Callable[[str], AbstractContextManager[Progress]]
+BROKEN: Final = (MuninnError, OSError, apsw.Error, UnicodeError)
+"""What bad bytes, missing files and refused rights raise."""
 SETTLED_S: Final = 60.0
 """What is younger than this may be a write, or a scan, that is still at work beside us."""
 _TOLD_EVERY: Final = 500
@@ -92,7 +94,7 @@ class Installation:
         """The same, for a check that needs a ledger."""
         try:
             found = self.standing
-        except (MuninnError, OSError, apsw.Error, UnicodeError):
+        except BROKEN:
             raise LackingError("the ledger cannot be read: see ledger") from None
         if found is None:
             raise LackingError("there is no ledger yet; it is made when the gateway first starts")
@@ -110,7 +112,7 @@ class Installation:
         """The vault, if it is the one that the ledger belongs to."""
         try:
             found = self.standing
-        except (MuninnError, OSError, apsw.Error, UnicodeError):
+        except BROKEN:
             found = None
         vault = Vault(self.root, None if found is None else found.vault_id)
         try:

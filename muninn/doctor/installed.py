@@ -9,6 +9,7 @@ import base64
 import csv
 import hashlib
 import json
+from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
@@ -16,20 +17,29 @@ from typing import Final
 DISTRIBUTION: Final = "muninn-door"
 
 
-def state() -> tuple[str | None, tuple[tuple[str, str], ...], int]:
-    """Why it cannot be said (None where it can), files that differ or are gone with what is wrong with each, and how
-    many were looked at."""
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """``untold`` is why nothing can be said, None where it can. ``wrong`` are the files that differ or are gone, by
+    name, with what is wrong with each; ``count`` is how many were looked at."""
+
+    untold: str | None
+    wrong: tuple[tuple[str, str], ...] = ()
+    count: int = 0
+
+
+def compared() -> Compared:
+    """Every file that RECORD lists, against its hash."""
     try:
         found = distribution(DISTRIBUTION)
     except PackageNotFoundError:
-        return f"the distribution {DISTRIBUTION} is not installed: this runs from its sources", (), 0
+        return Compared(f"the distribution {DISTRIBUTION} is not installed: this runs from its sources")
     if _is_editable(found):
-        return "it is installed from its sources, in place, so nothing says which bytes they should have", (), 0
+        return Compared("it is installed from its sources, in place, so nothing says which bytes they should have")
     # Not through ``files``, which from Python 3.12 on leaves out what is gone.
     record = csv.reader((found.read_text("RECORD") or "").splitlines())
     listed = [(row[0], row[1]) for row in record if len(row) == 3 and row[1]]
     if not listed:
-        return "its RECORD lists no file", (), 0
+        return Compared("its RECORD lists no file")
     wrong = []
     for name, known in listed:
         algorithm, _, expected = known.partition("=")
@@ -40,7 +50,7 @@ def state() -> tuple[str | None, tuple[tuple[str, str], ...], int]:
             continue
         if algorithm not in hashlib.algorithms_available or _digest(algorithm, content) != expected:
             wrong.append((name, "its bytes are not the ones that were installed"))
-    return None, tuple(sorted(wrong)), len(listed)
+    return Compared(None, tuple(sorted(wrong)), len(listed))
 
 
 def _digest(algorithm: str, content: bytes) -> str:

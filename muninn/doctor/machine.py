@@ -28,14 +28,14 @@ _FTS5: Final = (
 
 def files(_: Installation) -> Finding:
     """Every installed file against the hash it was installed with."""
-    why, wrong, count = installed.state()
-    if why is not None:
-        return skipped(why)
-    if wrong:
+    found = installed.compared()
+    if found.untold is not None:
+        return skipped(found.untold)
+    if found.wrong:
         step = "install Muninn anew, in an environment of its own"
-        named = [Named(file, why) for file, why in wrong]
-        return fault(f"installed files were overwritten or are gone: {len(wrong)}", step, named)
-    return ok(f"{count} installed files are as they were installed")
+        named = [Named(file, why) for file, why in found.wrong]
+        return fault(f"installed files were overwritten or are gone: {len(named)}", step, named)
+    return ok(f"{found.count} installed files are as they were installed")
 
 
 def versions(_: Installation) -> Finding:

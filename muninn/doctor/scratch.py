@@ -16,8 +16,8 @@ from muninn.model.errors import MuninnError, reason
 from muninn.model.refusal import Code, Refusal
 from muninn.model.rights import SCOPES, Rights
 
-from .check import BROKEN, Finding, fault, ok
-from .installation import Installation
+from .check import Finding, fault, ok
+from .installation import BROKEN, Installation
 
 _PATH: Final = NotePath("checks/round-trip.md")
 _WORD: Final = "quillback"

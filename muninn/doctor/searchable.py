@@ -10,8 +10,8 @@ from muninn.model.content import NotePath
 from muninn.model.listing import Entry
 from muninn.model.sight import File
 
-from .check import BROKEN, Finding, Named, fault, ok, skipped
-from .installation import Installation, LackingError
+from .check import Finding, Named, fault, ok, skipped
+from .installation import BROKEN, Installation, LackingError
 
 _SCAN: Final = "run `muninn index scan`, or start the gateway; until then answers come late or from the files"
 _TOLD_EVERY: Final = 500
