@@ -14,6 +14,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
 
+from muninn.model.moments import now as now
+
 from .errors import BackupError
 
 OVERDUE_H: Final = 36
@@ -84,11 +86,6 @@ class Proof:
     set: str | None = None
     counter: int | None = None
     commit: str | None = None
-
-
-def now() -> str:
-    """The time, RFC 3339 in UTC, with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def age_h(then: str) -> float:

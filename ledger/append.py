@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import apsw
 
 from muninn.model.change import Change, Request
+from muninn.model.moments import now
 
 from . import chain
 from .records import basis_to
@@ -47,8 +47,3 @@ def remember_request(writer: apsw.Connection, client: str | None, request: Reque
     """Let a row be found by the request id that its client gave it; nothing where there is none."""
     if request is not None and client is not None:
         writer.execute("INSERT INTO requests VALUES (?, ?, ?)", (client, request.id, seq))
-
-
-def now() -> str:
-    """The time as rows tell it: RFC 3339 in UTC, with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Final
 import apsw
 
 from muninn.model.errors import LedgerUnavailableError, SettingsError
+from muninn.model.moments import now
 
-from .append import now
 from .records import read_body
 from .verify import opened
 

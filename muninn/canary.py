@@ -18,6 +18,7 @@ from muninn import searching
 from muninn.home import put
 from muninn.model.content import BadPath, NotePath
 from muninn.model.errors import SettingsError
+from muninn.model.moments import rfc3339
 from muninn.model.rights import Rights
 from muninn.model.sight import File
 from muninn.questions import DEPTH, Answer, Outcome, Question, Questions, load, of_found, outcomes
@@ -92,7 +93,7 @@ def run(asked: Questions, index: Index, look: Look, walk: Walk, rights: Rights, 
         if (why := _why(row, question, look, rights)) is not None
     )
     sure = tuple(row.id for row in found if not row.answerable and row.unsure is False)
-    return Run(_now(), len(found), failing, sure)
+    return Run(rfc3339(datetime.now(UTC), "seconds"), len(found), failing, sure)
 
 
 def _why(row: Outcome, question: Question, look: Look, rights: Rights) -> str | None:
@@ -143,7 +144,3 @@ def last(home: Path) -> State | None:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -25,6 +25,7 @@ from pythonjsonlogger.json import JsonFormatter
 
 from muninn import home
 from muninn.model.errors import SettingsError
+from muninn.model.moments import rfc3339
 
 log = logging.getLogger("muninn.logs")
 
@@ -109,8 +110,7 @@ class Lines(JsonFormatter):
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
         """When the record was made, as RFC 3339 in UTC."""
-        made = datetime.fromtimestamp(record.created, UTC)
-        return made.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return rfc3339(datetime.fromtimestamp(record.created, UTC))
 
     def jsonify_log_record(self, log_data: dict[str, Any]) -> str:
         """What the record holds, as JSON."""

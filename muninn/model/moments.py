@@ -1,4 +1,4 @@
-"""Times as a person writes them, and as rows of the ledger tell them."""
+"""Times as a person writes them, and as everything here tells them: RFC 3339 in UTC, ended by ``Z``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def now() -> str:
-    """This moment, as rows of the ledger tell it."""
-    return _shown(datetime.now(UTC))
+    """This moment, with milliseconds, as rows of the ledger tell it."""
+    return rfc3339(datetime.now(UTC))
+
+
+def rfc3339(time: datetime, timespec: str = "milliseconds") -> str:
+    """A time that knows its zone, in UTC, as far as ``timespec`` goes (a name that ``datetime.isoformat`` takes).
+
+    >>> rfc3339(datetime.fromisoformat("2026-05-04T12:00:00+02:00"), "seconds")
+    '2026-05-04T10:00:00Z'
+    """
+    return time.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
 def moment(text: str) -> str | None:
@@ -25,12 +34,8 @@ def moment(text: str) -> str | None:
     ago = _AGO.match(text)
     try:
         if ago:
-            return _shown(datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])}))
+            return rfc3339(datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])}))
         found = datetime.fromisoformat(text)
-        return _shown(found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC))
+        return rfc3339(found if found.tzinfo else found.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         return None
-
-
-def _shown(time: datetime) -> str:
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from muninn import canary, proof
+from muninn.model.moments import rfc3339
 from muninn.model.rights import Rights
 
 State = Literal["proven", "overdue", "never", "none"]
@@ -49,7 +50,7 @@ def night(home: Path) -> Night:
     if found is None:
         return Night("none", None, None, None, None, None)
     warn = proof.overdue(home)
-    set_up = found.set_up.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    set_up = rfc3339(found.set_up, "seconds")
     if found.last_ok is None:
         state: State = "never" if warn is None else "overdue"
         return Night(state, set_up, None, None, None, None if warn is None else warn.message)
