@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from muninn import logs
 from muninn.cli import command, serve
 
 PEM = "-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n"
@@ -57,7 +58,7 @@ def test_start_makes_a_client_and_names_the_port_it_got(vault: Path, monkeypatch
         listening.close()
 
     monkeypatch.setattr(serve, "_run", run)
-    monkeypatch.setattr(serve, "_start_logs", lambda: None)
+    monkeypatch.setattr(logs, "start", lambda level: None)
     places = {f"MUNINN_{name.upper()}": str(vault.parent / name) for name in ("vault", "home", "cache")}
     first = CliRunner().invoke(command, ["start", "--port", "0"], env=places)
     again = CliRunner().invoke(command, ["start", "--port", "0"], env=places)
