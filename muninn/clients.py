@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from muninn import home
 from muninn.model.errors import SettingsError
-from muninn.model.rights import SCOPES, Globs, Rights
+from muninn.model.rights import DEFAULT_SCOPES, EVERYTHING, SCOPES, Globs, Rights
 
 log = logging.getLogger("muninn.clients")
 
@@ -107,9 +107,17 @@ def save(path: Path, clients: Mapping[str, Client]) -> None:
 
 
 def make(
-    name: str, token: str, scopes: Iterable[str], read: Iterable[str], write: Iterable[str], days: int | None
+    name: str,
+    token: str,
+    scopes: Iterable[str] = DEFAULT_SCOPES,
+    read: Iterable[str] = EVERYTHING.patterns,
+    write: Iterable[str] = EVERYTHING.patterns,
+    days: int | None = None,
 ) -> Client:
-    """A new client. Raises SettingsError for a name or a scope that is none."""
+    """A new client, which may come for so many ``days``, None for ever.
+
+    Raises SettingsError for a name, a scope or a glob that is none.
+    """
     if not _NAME.match(name):
         raise SettingsError(f"{name!r} is no client name: letters, digits, dot, hyphen, underscore, at most 64")
     wanted = frozenset(scopes)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from muninn import auth, clients
-from muninn.model.rights import DEFAULT_SCOPES
 
 TOKEN = "tok-0123456789-0123456789-abcdefgh"
 GOOD = (b"authorization", f"Bearer {TOKEN}".encode())
@@ -56,7 +55,7 @@ class Asked:
 @pytest.fixture
 def register(tmp_path: Path) -> Path:
     path = tmp_path / "clients.toml"
-    clients.save(path, {"a": clients.make("a", TOKEN, DEFAULT_SCOPES, ("**",), ("**",), None)})
+    clients.save(path, {"a": clients.make("a", TOKEN)})
     return path
 
 

@@ -9,13 +9,12 @@ import pytest
 
 from muninn import clients
 from muninn.model.errors import SettingsError
-from muninn.model.rights import DEFAULT_SCOPES
 
 NOW = datetime.now(UTC)
 
 
 def made(name: str, token: str, days: int | None = None) -> clients.Client:
-    return clients.make(name, token, DEFAULT_SCOPES, ("**",), ("**",), days)
+    return clients.make(name, token, days=days)
 
 
 def test_a_token_has_256_random_bits_and_is_never_stored(tmp_path: Path) -> None:

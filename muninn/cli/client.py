@@ -11,7 +11,7 @@ from muninn import clients
 from muninn.cli import tokens
 from muninn.cli.options import as_json, places, show_json
 from muninn.model.errors import SettingsError
-from muninn.model.rights import DEFAULT_SCOPES, SCOPES
+from muninn.model.rights import DEFAULT_SCOPES, EVERYTHING, SCOPES
 from muninn.settings import Settings
 
 
@@ -42,7 +42,8 @@ def add(
     """Make a client and print its token, once."""
     token = _token(token_stdin)
     wanted = _scopes(scopes)
-    made = clients.make(name, token, wanted, read_globs or ("**",), write_globs or ("**",), expires)
+    reads, writes = (globs or EVERYTHING.patterns for globs in (read_globs, write_globs))
+    made = clients.make(name, token, wanted, reads, writes, expires)
     with clients.changing(settings.places.clients) as known:
         known |= clients.added(known, made)
     _show_token(name, None if token_stdin else token, as_json)

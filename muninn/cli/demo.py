@@ -23,7 +23,6 @@ import click
 from muninn import clients
 from muninn.cli.options import fail
 from muninn.cli.start import lay_out_sample
-from muninn.model.rights import DEFAULT_SCOPES
 from muninn.settings import Places
 
 NOTE = "ideas/surge-line-display.md"
@@ -166,7 +165,7 @@ def _two_clients(places: Places) -> dict[str, str]:
     tokens = {"scribe": clients.new_token(), "coach": clients.new_token()}
     known: dict[str, clients.Client] = {}
     for name, token in tokens.items():
-        known = clients.added(known, clients.make(name, token, DEFAULT_SCOPES, ("**",), ("**",), None))
+        known = clients.added(known, clients.make(name, token))
     clients.save(places.clients, known)
     return tokens
 

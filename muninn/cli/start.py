@@ -15,7 +15,6 @@ from muninn.cli.options import places
 from muninn.cli.serve import Binding, gateway
 from muninn.home import put
 from muninn.indexes import vault_root
-from muninn.model.rights import DEFAULT_SCOPES
 from muninn.settings import Places, Settings, load
 
 FIRST_CLIENT = "first-agent"
@@ -37,8 +36,7 @@ def first_client(path: Path) -> str | None:
     if known:
         return None
     token = clients.new_token()
-    made = clients.make(FIRST_CLIENT, token, DEFAULT_SCOPES, ("**",), ("**",), None)
-    clients.save(path, clients.added(known, made))
+    clients.save(path, clients.added(known, clients.make(FIRST_CLIENT, token)))
     return token
 
 

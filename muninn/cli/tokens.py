@@ -8,7 +8,6 @@ from pathlib import Path
 from muninn import clients
 from muninn.home import put
 from muninn.model.errors import SettingsError
-from muninn.model.rights import DEFAULT_SCOPES
 from muninn.settings import Places
 
 FOLDER = "tokens"
@@ -33,7 +32,7 @@ def of(places: Places, name: str, *, named: bool, file: str | None, local: bool)
     from muninn.bridge import TokenSource
 
     word = clients.new_token()
-    clients.make(name, word, DEFAULT_SCOPES, ("**",), ("**",), None)  # refuses a name that could lead out of the folder
+    clients.make(name, word)  # refuses a name that could lead out of the folder
     if file is not None:
         given = Path(file).expanduser().absolute()
         TokenSource(given).read()
@@ -54,7 +53,7 @@ def make(places: Places, token: Token) -> None:
     """Make the client where it is new, with the default rights, and keep its token."""
     if token.word is None or token.file is None:
         return
-    made = clients.make(token.client, token.word, DEFAULT_SCOPES, ("**",), ("**",), None)
+    made = clients.make(token.client, token.word)
     with clients.changing(places.clients) as known:
         known |= clients.added(known, made)
         # Before the register is saved: a client whose token nobody has would be of no use.

@@ -13,7 +13,7 @@ from typing import Any, Final
 from muninn import clients, opening, tools
 from muninn.door import Door
 from muninn.model.refusal import Refusal
-from muninn.model.rights import DEFAULT_SCOPES, SCOPES, Rights
+from muninn.model.rights import SCOPES, Rights
 from muninn.settings import load
 from muninn.tool import Call
 
@@ -83,7 +83,7 @@ def make(folder: Path, notes: int, vault: Path | None) -> Place:
     home.mkdir(mode=0o700)
     (home / "muninn.toml").write_text("rate_per_s = 0\n")
     token = clients.new_token()
-    client = clients.make(_CLIENT, token, DEFAULT_SCOPES, ("**",), ("**",), None)
+    client = clients.make(_CLIENT, token)
     clients.save(home / "clients.toml", clients.added({}, client))
     paths = tuple(bare.notes_below(root))
     text = sum((root / path).stat().st_size for path in paths)

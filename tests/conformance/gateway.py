@@ -16,7 +16,6 @@ from typing import Final
 
 from muninn import clients
 from muninn.cli.start import lay_out_sample
-from muninn.model.rights import DEFAULT_SCOPES
 from muninn.settings import Places
 
 _START_S: Final = 30.0
@@ -40,7 +39,7 @@ def running(folder: Path) -> Iterator[Address]:
     """Start both processes, wait until they answer, and stop them at the end of the block."""
     places = lay_out_sample(folder)
     token = clients.new_token()
-    client = clients.make("conformance", token, DEFAULT_SCOPES, ("**",), ("**",), None)
+    client = clients.make("conformance", token)
     clients.save(places.clients, clients.added({}, client))
     port, open_port = _free_ports()
     injector = [sys.executable, "-P", "-m", "tests.conformance.injector", str(open_port), str(port)]

@@ -15,7 +15,6 @@ from click.testing import CliRunner, Result
 from muninn import clients, external, opening, settings
 from muninn.cli import command
 from muninn.door import Door
-from muninn.model.rights import DEFAULT_SCOPES
 from tests.conftest import note_text
 
 TOKEN = "mnn_" + "s" * 43
@@ -86,7 +85,7 @@ def furnish(folder: Path) -> Patient:
     (made.vault / "private").mkdir(parents=True)
     for name, title in (("a.md", "Alpha"), ("b.md", "Beta"), ("private/c.md", "Gamma")):
         (made.vault / name).write_bytes(note_text(f"{title} sings\n", title))
-    client = clients.make("bot", TOKEN, DEFAULT_SCOPES, ("**",), ("**",), None)
+    client = clients.make("bot", TOKEN)
     clients.save(made.home / "clients.toml", {"bot": client})
     door = made.door()
     door.index.sweep(door.vault.walk, door.vault.look)
