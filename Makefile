@@ -19,7 +19,7 @@ setup: $(READY) ## install everything into .venv, pinned; nothing else
 
 $(READY): requirements.lock requirements-setup.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and none was found; set PYTHON=/path/to/python3" >&2; exit 1; }
-	@echo "Setting up .venv with $$($(PYTHON) --version) …"
+	@echo "Setting up .venv with $$($(PYTHON) --version), once; it takes a minute or so …"
 	@rm -f $(READY)
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv || { rm -rf .venv; \
 		echo "venv did not work; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }

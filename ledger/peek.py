@@ -31,12 +31,16 @@ LATELY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A path that something landed on: when (RFC 3339, UTC), by which client (None: around the door), and what."""
+    """A path that something landed on: when (RFC 3339, UTC), and what.
+
+    ``client`` is None for what came ``around`` the door, and for what the owner did at the machine.
+    """
 
     path: NotePath
     at: str
     client: str | None
     what: Literal["new", "changed", "gone"]
+    around: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ def _landed(reader: apsw.Connection) -> Iterator[Touched]:
     for kind, at, client, body, seq in rows:
         changes = changes_at(reader, seq) if kind == "external" else _of_end(reader, read_body(body))
         for change in changes:
-            yield Touched(change.path, at, client, _what(change.before is MISSING, change.after is MISSING))
+            what = _what(change.before is MISSING, change.after is MISSING)
+            yield Touched(change.path, at, client, what, kind == "external")
 
 
 def _of_end(reader: apsw.Connection, ended: Mapping[str, Any]) -> tuple[Change, ...]:

@@ -35,6 +35,6 @@ def vault_root(places: Places) -> Path:
     if not os.path.isdir(places.vault):
         raise VaultUnavailableError(
             f"expected the vault, a folder of notes, at {places.vault}; there is none that can be opened: "
-            "look at --vault, MUNINN_VAULT, or whether it is mounted"
+            "look at --vault or MUNINN_VAULT (with make: VAULT=DIR), or whether it is mounted"
         )
     return places.vault

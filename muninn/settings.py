@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from muninn.model.errors import SettingsError
+from muninn.model.errors import SettingsError, reason
 from muninn.model.rights import Globs
 
 if TYPE_CHECKING:
@@ -216,14 +216,20 @@ def _default_cache(vault: Path | None) -> str:
 
 def read_file(path: Path) -> dict[str, Any]:
     """Every setting of the file, defaults for the rest. An absent file is all defaults."""
-    if not path.exists():
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
         return {setting.key: setting.default for setting in SETTINGS}
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {reason(error)}; look at --home and its rights") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path.name} cannot be read: {error}") from error
     # Most homes have no such file, and the parser costs a search a tenth of its time.
     import tomllib
 
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path.name} cannot be read: {error}") from error
     flat = _flattened(found)
     known = {setting.key: setting for setting in SETTINGS}
@@ -260,4 +266,7 @@ def _refuse_nesting(places: Places) -> None:
     vault = places.vault.resolve()
     for name, place in (("home", places.home.resolve()), ("cache", places.cache.resolve())):
         if place == vault or place.is_relative_to(vault) or vault.is_relative_to(place):
-            raise SettingsError(f"the {name} {place} and the vault {vault} lie inside each other; keep them apart")
+            raise SettingsError(
+                f"the {name} {place} and the vault {vault} lie inside each other; keep them apart, "
+                f"with --{name} or MUNINN_{name.upper()}" + (" (with make: HOME_DIR=DIR)" if name == "home" else "")
+            )

@@ -49,6 +49,12 @@ def test_a_wrong_setting_is_named(home: Path, text: str, named: str) -> None:
         read_file(home / "muninn.toml")
 
 
+def test_a_file_that_cannot_be_read_is_said_with_the_place_to_look_at(home: Path) -> None:
+    (home / "muninn.toml").mkdir()
+    with pytest.raises(SettingsError, match=r"muninn\.toml cannot be read: .*look at --home"):
+        read_file(home / "muninn.toml")
+
+
 @pytest.mark.parametrize("inside", ["home", "cache"])
 def test_home_and_cache_may_not_lie_inside_the_vault(tmp_path: Path, inside: str) -> None:
     places = {"home": tmp_path / "h", "cache": tmp_path / "c"} | {inside: tmp_path / "vault" / "x"}

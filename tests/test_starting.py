@@ -65,8 +65,27 @@ def test_start_makes_a_client_and_names_the_port_it_got(vault: Path, monkeypatch
     assert (first.exit_code, again.exit_code) == (0, 0), first.output
     assert f"http://127.0.0.1:{ports[0]}/mcp" in first.output
     assert "mnn_" in first.output
+    assert f"connect claude-code --home {vault.parent / 'home'}" in first.output
+    assert "no note is in it yet" in first.output
     assert "mnn_" not in again.output
     assert "client rotate" in again.output
+
+
+def test_a_sample_whose_token_was_revoked_shows_it_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "_run", lambda _settings, _door, listening, _binding: listening.close())
+    monkeypatch.setattr(logs, "start", lambda _level: None)
+    arguments = ["start", "--port", "0", "--sample", str(tmp_path / "run")]
+    runner = CliRunner()
+    first = runner.invoke(command, arguments)
+    token = (tmp_path / "run/token").read_text().strip()
+    assert token in first.output
+    assert "no note" not in first.output
+    assert token in runner.invoke(command, arguments).output
+    home = ["--home", str(tmp_path / "run/home")]
+    assert runner.invoke(command, ["client", "add", "other", *home]).exit_code == 0
+    assert runner.invoke(command, ["client", "revoke", "first-agent", *home]).exit_code == 0
+    later = runner.invoke(command, arguments)
+    assert (later.exit_code, token in later.output, "client rotate" in later.output) == (0, False, True)
 
 
 def test_serve_without_a_client_says_how_to_make_one(vault: Path) -> None:

@@ -87,7 +87,8 @@ def meaning(status: int, address: Address, source: str) -> tuple[str, str]:
         case 401:
             step = f"make another (muninn client rotate NAME) and put it into {source}"
             return (
-                f"the gateway takes no such token: it is wrong, expired, rotated or revoked; {step}",
+                f"the gateway at {where} takes no such token: it is wrong, expired, rotated, revoked or another "
+                f"gateway's; {step}",
                 "unauthorized",
             )
         case 403:

@@ -86,9 +86,10 @@ def rotate(settings: Settings, name: str, token_stdin: bool, as_json: bool) -> N
     """Give a client a new token; the old one stops at once."""
     token = _token(token_stdin)
     with clients.changing(settings.places.clients) as known:
-        known |= clients.rotated(known, name, token)
-    kept = tokens.renew(settings.places, name, token)
-    if kept is not None:
+        changed = clients.rotated(known, name, token)
+        old = known[name].digest
+        known |= changed
+    for kept in tokens.renew(settings.places, name, token, old):
         click.echo(f"the new token is kept in {kept} as well, where the old one was", err=True)
     _show_token(name, None if token_stdin else token, as_json)
 

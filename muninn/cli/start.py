@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
-import sys
 from importlib import resources
 from pathlib import Path
 
 import click
 
 from muninn import clients
-from muninn.cli.options import places
+from muninn.cli.options import console_script, places
 from muninn.cli.serve import Binding, gateway
 from muninn.home import put
 from muninn.indexes import vault_root
+from muninn.model.listing import Entry
 from muninn.settings import Places, Settings, load
+from muninn.vault import Vault
 
 FIRST_CLIENT = "first-agent"
 
@@ -58,30 +60,36 @@ def start(settings: Settings, sample: str | None, port: int) -> None:
         if token is not None and token_file is not None:
             put(token_file, token + "\n")
         elif token_file is not None and token_file.exists():
-            token = token_file.read_text(encoding="utf-8").strip()
+            token = _still_good(token_file, settings.places.clients)
         _say_how_to_connect(port, token, token_file, settings)
 
     gateway(settings, Binding("127.0.0.1", port), announce)
 
 
+def _still_good(file: Path, register: Path) -> str | None:
+    """The token in the sample's file, None where no client has it any more."""
+    token = file.read_text(encoding="utf-8").strip()
+    return token if clients.digest_of(token) in {one.digest for one in clients.load(register).values()} else None
+
+
 def _say_how_to_connect(port: int, token: str | None, token_file: Path | None, settings: Settings) -> None:
+    """How to go on, in lines that can be copied into a terminal that stands in any folder."""
     found = settings.places
-    address = f"http://127.0.0.1:{port}/mcp"
-    click.echo(f"Muninn    {address}")
+    root, home, script = vault_root(found), shlex.quote(str(found.home)), shlex.quote(str(console_script()))
+    has_notes = any(isinstance(entry, Entry) and entry.kind == "note" for entry in Vault(root, None).walk())
+    click.echo(f"Muninn    http://127.0.0.1:{port}/mcp")
     if settings.values["console"]:
         click.echo(f"Console   http://127.0.0.1:{port}/console (log in with a client's token)")
-    click.echo(f"Vault     {found.vault}")
+    click.echo(f"Vault     {root}{'' if has_notes else ' (no note is in it yet)'}")
+    click.echo(f"Home      {found.home} (ledger, clients and settings; --home of other commands)")
     if token is None:
-        command = f"{sys.argv[0]} client rotate NAME --home {found.home}"
-        click.echo(f"Token     was shown when the client was made; a new one: {command}")
-        shown = "YOUR-TOKEN"
+        click.echo(
+            f"Token     was shown when the client was made; a new one: {script} client rotate NAME --home {home}"
+        )
     else:
-        kept = f" (kept in {token_file})" if token_file else " (shown once; keep it)"
-        click.echo(f"Token     {token}{kept}")
-        shown = token
-    click.echo("Connect   any MCP client: streamable HTTP at the address, with the header")
-    click.echo(f"          Authorization: Bearer {shown}")
-    click.echo("          Claude Code:")
-    click.echo(f'          claude mcp add --transport http muninn {address} --header "Authorization: Bearer {shown}"')
-    click.echo(f"          or let it be done: {sys.argv[0]} connect --help (with --home {found.home})")
+        click.echo(f"Token     {token} ({f'kept in {token_file}' if token_file else 'shown once; keep it'})")
+    click.echo(f"Connect   {script} connect claude-code --home {home}")
+    click.echo("          or cursor, codex, vscode, claude-desktop; it shows what would change, and --write does it.")
+    click.echo("          Any other MCP client: streamable HTTP at the address, with the header")
+    click.echo("          Authorization: Bearer and the token")
     click.echo("Stop      Ctrl-C\n")

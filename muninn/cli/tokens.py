@@ -26,8 +26,9 @@ def of(places: Places, name: str, *, named: bool, file: str | None, local: bool)
     """Where a client's token is: the file given, the sample's, or the one in the home.
 
     For a gateway of this home (``local``) a client that is not there yet gets one, once ``make`` is called. ``named``
-    says that the person chose the client. Raises SettingsError for a name that is none, and for a file that is missing
-    or open to others.
+    says that the person chose the client. Raises SettingsError for a name that is none, for a file that is missing or
+    open to others, and where the gateway's home is not there: from another folder a relative one would be made anew,
+    with a token that the gateway does not know.
     """
     from muninn.bridge import TokenSource
 
@@ -37,16 +38,27 @@ def of(places: Places, name: str, *, named: bool, file: str | None, local: bool)
         given = Path(file).expanduser().absolute()
         TokenSource(given).read()
         return Token(name, given)
-    sample, kept = places.home.parent / "token", places.home / FOLDER / name
-    if not named and places.home.name == "home" and sample.is_file():
+    sample, kept = _sample(places), places.home / FOLDER / name
+    if not named and sample is not None:
         return Token("the sample", sample)
     if not local:
         return Token(name, None)
+    if not places.home.is_dir():
+        raise SettingsError(
+            f"no gateway was served from {places.home} yet, it is not there: name the home of yours with --home (`make "
+            "serve` and `muninn start` print it), or start one first"
+        )
     known = clients.load(places.clients)
     if name not in known:
         return Token(name, kept, word)
     is_its_own = kept.exists() and clients.digest_of(TokenSource(kept).read()) == known[name].digest
     return Token(name, kept if is_its_own else None)
+
+
+def _sample(places: Places) -> Path | None:
+    """Where ``muninn start --sample`` keeps its token, None where this is no home of a sample."""
+    file = places.home.parent / "token"
+    return file if places.home.name == "home" and file.is_file() else None
 
 
 def make(places: Places, token: Token) -> None:
@@ -60,13 +72,18 @@ def make(places: Places, token: Token) -> None:
         put(token.file, token.word + "\n")
 
 
-def renew(places: Places, name: str, word: str) -> Path | None:
-    """After a rotation: put the new token where the old one is kept, so that a bridge goes on. None where none is."""
-    kept = places.home / FOLDER / name
-    if not kept.is_file():
-        return None
-    put(kept, word + "\n")
-    return kept
+def renew(places: Places, name: str, word: str, old: str) -> list[Path]:
+    """After a rotation: put the new token where the one with the digest ``old`` is kept, so that a bridge goes on.
+
+    That is the home, and the file of the sample where it holds just that token. Gives where it was put.
+    """
+    kept, sample = places.home / FOLDER / name, _sample(places)
+    files = [kept] if kept.is_file() else []
+    if sample is not None and clients.digest_of(sample.read_text(encoding="utf-8").strip()) == old:
+        files.append(sample)
+    for file in files:
+        put(file, word + "\n")
+    return files
 
 
 def forget(places: Places, name: str) -> None:

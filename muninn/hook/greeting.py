@@ -52,7 +52,10 @@ def at_start(settings: Settings, rights: Rights, call: Call) -> Context | Silenc
 def _lately(touched: Sequence[Touched], rights: Rights) -> str:
     shown = (one for one in touched if one.path.is_note and rights.sees(one.path) and is_plain(one.path))
     rows = (
-        {"path": one.path, "what": one.what, "at": f"{one.at[:16]}Z", "by": one.client or "somebody around the door"}
-        for one in islice(shown, _LATELY)
+        {"path": one.path, "what": one.what, "at": f"{one.at[:16]}Z", "by": _who(one)} for one in islice(shown, _LATELY)
     )
     return framed("vault-changes", rows, _LATELY_BYTES)
+
+
+def _who(touched: Touched) -> str:
+    return touched.client or ("somebody around the door" if touched.around else "the owner")

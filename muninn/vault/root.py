@@ -207,31 +207,35 @@ def adopt(root: Path, expected: str | None) -> Vault:
         found = _mark(descriptor)
         if expected is not None and found is None:
             raise VaultUnavailableError(
-                f"the vault at {root} carries no {MARK}, but this home belongs to the vault {expected}: is the right "
-                f"folder mounted? If it is the right one, write that id into {MARK} and start again"
+                f"the vault at {root} carries no {MARK}, but this home belongs to the vault {expected}. If these are "
+                "other notes, give them a home of their own (--home DIR, MUNINN_HOME; with make: HOME_DIR=DIR). If "
+                f"they are that vault's: is the right folder mounted? Then write that id into {MARK} and start again"
             )
         if expected is not None and found != expected:
             raise VaultUnavailableError(
                 f"the vault at {root} has the id {found}, but this home belongs to the vault {expected}: "
-                "give each vault a home of its own"
+                "give each vault a home of its own (--home DIR, MUNINN_HOME; with make: HOME_DIR=DIR)"
             )
-        return Vault(root, found or _give_id(descriptor))
+        return Vault(root, found or _give_id(root, descriptor))
     finally:
         os.close(descriptor)
 
 
-def _give_id(root: int) -> str:
+def _give_id(root: Path, opened: int) -> str:
     vault_id = secrets.token_hex(16)
     try:
         descriptor = os.open(
-            MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=root
+            MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=opened
         )
         try:
             os.write(descriptor, vault_id.encode() + b"\n")
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        os.fsync(root)
+        os.fsync(opened)
     except OSError as error:
-        raise VaultUnavailableError(f"the vault cannot be written to ({reason(error)}): {MARK} was not made") from error
+        raise VaultUnavailableError(
+            f"the vault cannot be written to ({reason(error)}), so it did not get its id, {MARK}: let the user who "
+            f"runs the gateway write to {root}"
+        ) from error
     return vault_id

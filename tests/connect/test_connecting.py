@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from muninn import clients
 from muninn.cli import command
-from muninn.cli.start import lay_out_sample
+from muninn.cli.start import first_client, lay_out_sample
 from muninn.connect import PRODUCTS
 from muninn.connect.products import CLAUDE_DESKTOP, CODEX, Around
 from tests.bridge.process import BARE
@@ -42,7 +42,9 @@ class Person:
         for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "MUNINN_VAULT", "MUNINN_CACHE"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr("sys.platform", "linux")
-        monkeypatch.setenv("MUNINN_HOME", str(home or self.folder / "muninn"))
+        self.home = home or self.folder / "muninn"
+        self.home.mkdir(exist_ok=True)
+        monkeypatch.setenv("MUNINN_HOME", str(self.home))
         monkeypatch.chdir(self.project)
 
     def runs(self, *arguments: str) -> Result:
@@ -198,6 +200,32 @@ def test_a_kept_token_follows_a_rotation_and_goes_with_a_revocation(person: Pers
     assert person.json("claude-desktop", "--write")["files"][0]["state"] == "unchanged"
     assert CliRunner().invoke(command, ["client", "revoke", "claude-desktop"]).exit_code == 0
     assert not kept.exists()
+
+
+def test_a_home_that_is_not_there_is_not_made_and_its_gateway_asked_for(person: Person) -> None:
+    for write in ((), ("--write",)):
+        done = person.runs("claude-code", "--home", ".run/home", *write)
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert f"{person.project / '.run/home'} yet" in done.stderr
+        assert "--home" in done.stderr
+    assert person.everything() == {}
+
+
+def test_a_rotation_renews_the_token_of_the_sample_but_only_the_one_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = lay_out_sample(tmp_path / ".run")
+    token = first_client(sample.clients) or ""
+    file = tmp_path / ".run/token"
+    file.write_text(token + "\n")
+    monkeypatch.setenv("MUNINN_HOME", str(sample.home))
+    runner = CliRunner()
+    assert runner.invoke(command, ["client", "add", "other"]).exit_code == 0
+    assert runner.invoke(command, ["client", "rotate", "other"]).exit_code == 0
+    assert file.read_text() == token + "\n"
+    done = runner.invoke(command, ["client", "rotate", "first-agent", "--json"])
+    assert file.read_text() == json.loads(done.stdout)["token"] + "\n" != token + "\n"
+    assert str(file) in done.stderr
 
 
 def test_a_client_is_not_connected_with_a_token_that_is_not_its_own(person: Person) -> None:

@@ -9,10 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from ledger import Opening, Terms
 from ledger.peek import peek
 from muninn import external
+from muninn.cli import command
 from muninn.model.change import Change, Kind
 from muninn.model.content import MISSING, ContentHash
 from tests.conftest import note_text, path
@@ -144,10 +146,6 @@ def test_the_printed_settings_run(person: Person, tmp_path: Path) -> None:
 
 
 def test_settings_are_not_printed_for_an_unknown_client(person: Person) -> None:
-    from click.testing import CliRunner
-
-    from muninn.cli import command
-
     done = CliRunner().invoke(command, ["hook", "print", "--client", "nobody"], env=person.environment)
     assert (done.exit_code, done.stdout) == (1, "")
     assert "client list" in done.stderr
@@ -163,4 +161,13 @@ def test_a_look_at_the_ledger_names_a_path_once_and_no_folder_page(person: Perso
     external.record(door, [path("ops/x.md")])
     door.ledger.close()
     (seen,) = peek(person.settings.places.ledger).lately
-    assert (seen.path, seen.what, seen.client) == ("ops/x.md", "changed", None)
+    assert (seen.path, seen.what, seen.client, seen.around) == ("ops/x.md", "changed", None, True)
+
+
+def test_what_the_owner_took_back_is_not_laid_to_somebody_around_the_door(person: Person) -> None:
+    person.call("write", "ada", path="ops/x.md", content=note_text().decode(), expected_hash="missing")
+    done = CliRunner().invoke(command, ["undo", "--client", "ada", "--since", "1h"], env=person.environment)
+    assert done.exit_code == 0, done.output
+    context = person.hook("session-start", START).context
+    (row,) = [json.loads(line) for line in context.splitlines() if line.startswith("{")]
+    assert (row["path"], row["what"], row["by"]) == ("ops/x.md", "gone", "the owner")
