@@ -6,6 +6,6 @@ bridge works again as soon as the gateway does.
 
 from .address import Address, parse
 from .relay import Relay
-from .token import TokenSource
+from .token import VARIABLE, TokenSource
 
-__all__ = ["Address", "Relay", "TokenSource", "parse"]
+__all__ = ["VARIABLE", "Address", "Relay", "TokenSource", "parse"]

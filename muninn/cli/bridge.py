@@ -8,11 +8,13 @@ import os
 import signal
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+
+from muninn.cli.served import PORT
+from muninn.model.moments import now
 
 if TYPE_CHECKING:
     import ssl
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
 
 # As long as the SDK's clients wait after they closed our input, before they send SIGTERM.
 _GRACE_S: Final = 2.0
+_URL: Final = f"the gateway's address; default: the one that serves the home, or port {PORT}"
 
 
 @click.command()
-@click.option("--url", metavar="URL", help="the gateway's address; default: the one that serves the home, or port 8460")
+@click.option("--url", metavar="URL", help=_URL)
 @click.option("--token-file", metavar="FILE", help="a file of mode 0600 with the token (else MUNINN_TOKEN)")
 @click.option("--ca-file", metavar="FILE", help="trust certificates signed by this one, PEM, beside the system's")
 @click.option("--allow-plain", is_flag=True, help="allow http to another machine: token and notes travel in clear")
@@ -73,15 +76,15 @@ def _address(url: str, allow_plain: bool) -> Address:
 
 
 def _token(file: str | None) -> TokenSource:
-    from muninn.bridge import TokenSource
+    from muninn.bridge import VARIABLE, TokenSource
     from muninn.model.errors import SettingsError
 
-    given = os.environ.pop("MUNINN_TOKEN", None)
+    given = os.environ.pop(VARIABLE, None)
     if file is not None:
         return TokenSource(Path(file).expanduser().absolute())
     if not given:
         step = "make a client with `muninn client add NAME` and keep what it prints in a file of mode 0600"
-        raise SettingsError(f"no token: give --token-file or set MUNINN_TOKEN; {step}")
+        raise SettingsError(f"no token: give --token-file or set {VARIABLE}; {step}")
     return TokenSource(given=given)
 
 
@@ -118,7 +121,7 @@ def _write(message: bytes) -> None:
 
 
 def _log(text: str) -> None:
-    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    line = json.dumps({"asctime": at, "levelname": "WARNING", "name": "muninn.bridge", "message": text})
+    # The fields of the gateway's own log (muninn.logs.FIELDS), whose package costs more to import than all of this.
+    line = json.dumps({"at": now(), "level": "WARNING", "logger": "muninn.bridge", "message": text})
     with contextlib.suppress(OSError):
         os.write(2, line.encode() + b"\n")

@@ -19,6 +19,7 @@ import pytest
 from muninn import clients
 from muninn.bridge import Address, parse
 from muninn.bridge.line import Line
+from muninn.logs import FIELDS
 from tests.bridge.process import BARE, Bridge, Said, bridged, pretending, request
 from tests.conftest import note_text
 from tests.door.gateway import HANDSHAKE, STATELESS, Gateway, places, served, until_ready
@@ -173,6 +174,7 @@ def test_a_gateway_that_is_down_is_said_and_found_again_when_it_is_back(tmp_path
         status, remarks = bridge.end()
     assert status == 0
     lines = [json.loads(line)["message"] for line in remarks.splitlines()]
+    assert all(json.loads(line).keys() == FIELDS.keys() for line in remarks.splitlines())
     assert len([line for line in lines if "cannot be reached" in line]) == 3
     assert made.tokens["a"] not in remarks
 
