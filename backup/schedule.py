@@ -72,6 +72,6 @@ def remove(schedule: Schedule) -> bool:
     return units.remove(schedule.unit)
 
 
-def state(schedule: Schedule) -> dict[str, object]:
+def state(schedule: Schedule) -> units.State:
     """Whether it is installed and active, where its files are, and what the system says of it."""
     return units.state(schedule.unit)

@@ -48,6 +48,16 @@ class Unit:
         return Path(self.environment.get("XDG_CONFIG_HOME") or user / ".config") / "systemd/user"
 
 
+@dataclass(frozen=True, slots=True)
+class State:
+    """Whether a unit is installed and runs, those of its files that are there, and what the system says of it."""
+
+    installed: bool
+    active: bool
+    files: tuple[str, ...]
+    says: str | None
+
+
 def name_for(kind: str, home: Path) -> str:
     """A unit's name; another home has another one."""
     return f"muninn-{kind}-{hashlib.sha256(os.fsencode(home)).hexdigest()[:8]}"
@@ -87,16 +97,15 @@ def remove(unit: Unit) -> bool:
     return True
 
 
-def state(unit: Unit) -> dict[str, Any]:
-    """Whether it is ``installed`` and ``active``, its ``files``, and what the system ``says`` of it."""
-    files = [str(file) for file in unit.files() if file.exists()]
-    said = None
-    if files:
-        try:
-            said = _told(unit, _asking(unit))
-        except UnitError as error:
-            return {"installed": True, "active": False, "files": files, "says": str(error)}
-    return {"installed": bool(files), "active": bool(files), "files": files, "says": said}
+def state(unit: Unit) -> State:
+    """How a unit stands. A system that cannot be asked, or knows nothing of it, is told in ``says``."""
+    files = tuple(str(file) for file in unit.files() if file.exists())
+    if not files:
+        return State(False, False, (), None)
+    try:
+        return State(True, True, files, _told(unit, _asking(unit)))
+    except UnitError as error:
+        return State(True, False, files, str(error))
 
 
 def quoted(word: str) -> str:

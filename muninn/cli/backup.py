@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import backup as packing
 from backup import schedule as scheduling
 from backup.key import parse
 from ledger import Ledger
-from muninn.cli.options import as_json, console_script, fail, places, show_json
+from muninn.cli.options import as_json, fail, places, program, show_json
 from muninn.cli.progress import Progress, bar
 from muninn.model.errors import MuninnError, SettingsError
 from muninn.settings import Settings
@@ -230,11 +231,11 @@ def timer_status(settings: Settings, as_json: bool) -> None:
     """Show whether the nightly run is set up. Exit status 1 where it is not."""
     found = scheduling.state(_schedule(settings, "03:30"))
     if as_json:
-        show_json(found)
+        show_json(asdict(found))
     else:
-        state = "active" if found["active"] else "installed, but not active" if found["installed"] else "not installed"
-        click.echo(f"{state}: {found['says']}" if found["says"] else state)
-    if not found["active"]:
+        state = "active" if found.active else "installed, but not active" if found.installed else "not installed"
+        click.echo(f"{state}: {found.says}" if found.says else state)
+    if not found.active:
         sys.exit(1)
 
 
@@ -243,7 +244,7 @@ def _schedule(settings: Settings, at: str) -> scheduling.Schedule:
         raise SettingsError("no vault is named: give --vault DIR or MUNINN_VAULT")
     own = settings.places
     flags = ("--vault", str(own.vault), "--home", str(own.home), "--cache", str(own.cache))
-    command = (str(console_script()), "backup", "run", *flags)
+    command = (*program(), "backup", "run", *flags)
     return scheduling.Schedule(own.home, command, at, sys.platform, os.environ)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +12,7 @@ from typing import Any, Final
 import click
 
 from muninn.cli import tokens
-from muninn.cli.options import as_json, places, show_json
+from muninn.cli.options import as_json, places, program, show_json
 from muninn.connect import PRODUCTS, VARIABLE, Installation, Product, Way, around, install, plan, skill
 from muninn.model.errors import SettingsError
 from muninn.settings import Settings
@@ -109,15 +108,7 @@ def _way(
     if not bridge and product.over_http is not None:
         return Way(found.url)
     plain = ["--allow-plain"] if allow_plain else []
-    return Way(
-        found.url, (*_program(), "bridge", "--url", found.url, "--token-file", str(tokens.needed(token)), *plain)
-    )
-
-
-def _program() -> tuple[str, ...]:
-    """How to start this muninn from anywhere: its script beside the interpreter, else the interpreter itself."""
-    script = Path(sys.executable).parent / "muninn"
-    return (str(script),) if script.is_file() else (sys.executable, "-P", "-m", "muninn")
+    return Way(found.url, (*program(), "bridge", "--url", found.url, "--token-file", str(tokens.needed(token)), *plain))
 
 
 def _say(

@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from muninn import clients
+from muninn import clients, health
 from muninn.cli.options import fail
 from muninn.cli.start import lay_out_sample
 from muninn.settings import Places
@@ -191,13 +191,8 @@ def _wait_until_ready(port: int, process: subprocess.Popen[bytes]) -> None:
     for _ in range(300):
         if process.poll() is not None:
             fail(f"the gateway ended with status {process.returncode}")
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
-            connection.request("GET", "/health")
-            if connection.getresponse().status == 200:
-                return
-        except OSError:
-            pass
+        if health.status(f"http://127.0.0.1:{port}") == 200:
+            return
         time.sleep(0.1)
     fail("the gateway did not become ready within 30 s")
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from muninn.cli.options import console_script, fail, places
+from muninn.cli.options import fail, places, program
 from muninn.settings import Settings
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def print_settings(settings: Settings, name: str) -> None:
                 "hooks": [
                     {
                         "type": "command",
-                        "command": shlex.join((str(console_script()), "hook", event, *flags)),
+                        "command": shlex.join((*program(), "hook", event, *flags)),
                         "timeout": _CLIENT_WAITS_S,
                     }
                 ]

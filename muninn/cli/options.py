@@ -69,10 +69,15 @@ def owner(settings: Settings, private: bool) -> Rights:
     return Rights(None, scopes, private_paths=settings.private)
 
 
-def console_script() -> Path:
-    """The installed command, for files that name it. Not ``python -m``, which would look into its folder first."""
-    script = Path(sys.argv[0]).absolute()
-    return script if script.name == "muninn" else Path(sys.executable).absolute().with_name("muninn")
+def program() -> tuple[str, ...]:
+    """How to start this Muninn again from anywhere, for files that name it: its script, else the interpreter.
+
+    Never a bare ``python -m``, which would look into its folder first.
+    """
+    for script in (Path(sys.argv[0]).absolute(), Path(sys.executable).absolute().with_name("muninn")):
+        if script.name == "muninn" and script.is_file():
+            return (str(script),)
+    return (sys.executable, "-P", "-m", "muninn")
 
 
 def need_ledger(settings: Settings) -> None:

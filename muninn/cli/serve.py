@@ -10,13 +10,14 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from muninn import clients, opening, writing
 from muninn.cli.options import places
+from muninn.cli.served import PORT
 from muninn.door import Door
 from muninn.model.errors import LedgerUnavailableError, MuninnError, SettingsError, VaultUnavailableError
 from muninn.settings import Settings
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from muninn.auth import SideDoor
 
 log = logging.getLogger("muninn.serve")
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_FURTHER = "a further name it is served under"
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""The hosts that stand for every address of a machine, and where it reaches itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +46,47 @@ class Binding:
     behind_proxy: bool = False
     console: bool = True
 
+    def url(self, port: int) -> str:
+        """Where this machine reaches what listens so on a port, without a path."""
+        host = _EVERYWHERE.get(self.host, self.host)
+        shown = f"[{host}]" if ":" in host else host
+        return f"{'https' if self.tls_cert else 'http'}://{shown}:{port}"
+
+
+def bound(least_port: int) -> Callable[[_Command], _Command]:
+    """Give a command the flags of a binding, and hand it the ``binding`` they come to; port 0 may be no choice."""
+
+    def decorated(command: _Command) -> _Command:
+        @click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
+        @click.option("--port", default=PORT, show_default=True, type=click.IntRange(least_port, 65535))
+        @click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help=_FURTHER)
+        @click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="certificate chain, PEM")
+        @click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="its private key, PEM")
+        @click.option("--behind-proxy", is_flag=True, help="a proxy before this gateway does TLS")
+        @functools.wraps(command)
+        def with_binding(
+            host: str,
+            port: int,
+            allowed: tuple[str, ...],
+            tls_cert: str | None,
+            tls_key: str | None,
+            behind_proxy: bool,
+            **rest: Any,
+        ) -> Any:
+            return command(binding=Binding(host, port, allowed, tls_cert, tls_key, behind_proxy), **rest)
+
+        return with_binding  # type: ignore[return-value]
+
+    return decorated
+
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
-@click.option("--port", default=8460, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="a further name it is served under")
-@click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="certificate chain, PEM")
-@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="its private key, PEM")
-@click.option("--behind-proxy", is_flag=True, help="a proxy before this gateway does TLS")
+@bound(0)
 @click.option("--no-console", is_flag=True, help="serve no web console (the setting console = false does the same)")
 @places
-def serve(
-    settings: Settings,
-    host: str,
-    port: int,
-    allowed: tuple[str, ...],
-    tls_cert: str | None,
-    tls_key: str | None,
-    behind_proxy: bool,
-    no_console: bool,
-) -> None:
+def serve(settings: Settings, binding: Binding, no_console: bool) -> None:
     """Start the gateway on a vault, and serve until it is told to stop (SIGTERM or Ctrl-C)."""
-    gateway(settings, Binding(host, port, allowed, tls_cert, tls_key, behind_proxy, not no_console))
+    gateway(settings, replace(binding, console=not no_console))
 
 
 def gateway(settings: Settings, binding: Binding, announce: Callable[[int], None] | None = None) -> None:
@@ -142,10 +167,9 @@ def _console(door: Door, register: clients.Register, binding: Binding, port: int
 
 
 def _address(binding: Binding, port: int) -> str:
-    if binding.host in ("0.0.0.0", "::"):
+    if binding.host in _EVERYWHERE:
         return f"every address of this machine, port {port}"
-    host = f"[{binding.host}]" if ":" in binding.host else binding.host
-    return f"{'https' if binding.tls_cert else 'http'}://{host}:{port}/mcp"
+    return f"{binding.url(port)}/mcp"
 
 
 @contextmanager

@@ -6,16 +6,15 @@ import getpass
 import os
 import sys
 import time
-import urllib.error
-import urllib.request
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
-from muninn import clients, resident, units
-from muninn.cli.options import as_json, console_script, fail, places, show_json
-from muninn.cli.serve import Binding, check_binding
+from muninn import clients, health, resident, units
+from muninn.cli.options import as_json, fail, places, program, show_json
+from muninn.cli.serve import Binding, bound, check_binding
 from muninn.indexes import vault_root
 from muninn.model.errors import SettingsError
 from muninn.opening import make_home
@@ -32,12 +31,7 @@ def service() -> None:
 
 
 @service.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
-@click.option("--port", default=8460, show_default=True, type=click.IntRange(1, 65535))
-@click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="a further name it is served under")
-@click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="certificate chain, PEM")
-@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="its private key, PEM")
-@click.option("--behind-proxy", is_flag=True, help="a proxy before this gateway does TLS")
+@bound(1)
 @click.option("--without-fences", is_flag=True, help="no namespaces, for systems that give a person none")
 @click.option(
     "--wait", default=10, show_default=True, type=click.IntRange(0, 600), help="seconds to wait for an answer"
@@ -46,20 +40,9 @@ def service() -> None:
 @as_json
 @places
 def install(
-    settings: Settings,
-    host: str,
-    port: int,
-    allowed: tuple[str, ...],
-    tls_cert: str | None,
-    tls_key: str | None,
-    behind_proxy: bool,
-    without_fences: bool,
-    wait: int,
-    dry_run: bool,
-    as_json: bool,
+    settings: Settings, binding: Binding, without_fences: bool, wait: int, dry_run: bool, as_json: bool
 ) -> None:
     """Install the unit, or replace it, and start the gateway. Exit status 1 where it gives no answer in time."""
-    binding = Binding(host, port, allowed, tls_cert, tls_key, behind_proxy)
     check_binding(binding)
     vault_root(settings.places)
     if not clients.load(settings.places.clients):
@@ -71,17 +54,17 @@ def install(
     make_home(settings.places)
     settings.places.cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     files = [str(file) for file in units.install(wanted.unit)]
-    health = _awaited(wanted.address, wait)
-    told = {"installed": True, "name": wanted.name, "address": wanted.address, "health": health, "files": files}
+    found = _awaited(wanted.address, wait)
+    told = {"installed": True, "name": wanted.name, "address": wanted.address, "health": found, "files": files}
     if as_json:
         show_json(told | {"lingers": _lingers()})
     else:
         click.echo("\n".join([f"installed {wanted.name}", *files]))
         _say_lingering()
-    if health is None:
+    if found is None:
         fail(f"it was started, and gave no answer at {wanted.address} within {wait} s; see: {wanted.log}")
     if not as_json:
-        click.echo(f"answers at {wanted.address}/mcp: {health}")
+        click.echo(f"answers at {wanted.address}/mcp: {found}")
 
 
 @service.command()
@@ -104,20 +87,20 @@ def status(settings: Settings, as_json: bool) -> None:
     known = _resident(settings, None)
     found = units.state(known.unit)
     address = resident.address_in(known.unit)
-    health = _health(address) if address is not None else None
+    said = _health(address) if address is not None else None
     if as_json:
-        show_json(found | {"name": known.name, "address": address, "health": health, "lingers": _lingers()})
+        show_json(asdict(found) | {"name": known.name, "address": address, "health": said, "lingers": _lingers()})
     else:
-        _say_state(found, address, health)
-    if not (found["active"] and health == "ok"):
-        if found["installed"] and not as_json:
+        _say_state(found, address, said)
+    if not (found.active and said == "ok"):
+        if found.installed and not as_json:
             click.echo(f"what it logged: {known.log}", err=True)
         sys.exit(1)
 
 
-def _say_state(found: dict[str, Any], address: str | None, health: Health) -> None:
-    running = "running" if found["active"] else "installed, but not running" if found["installed"] else "not installed"
-    click.echo(f"{running}: {found['says']}" if found["says"] else running)
+def _say_state(found: units.State, address: str | None, health: Health) -> None:
+    running = "running" if found.active else "installed, but not running" if found.installed else "not installed"
+    click.echo(f"{running}: {found.says}" if found.says else running)
     if address is not None:
         said = {"ok": "answers", "unwell": "answers that vault or ledger is down", None: "gives no answer"}[health]
         click.echo(f"{said} at {address}/mcp")
@@ -127,15 +110,13 @@ def _say_state(found: dict[str, Any], address: str | None, health: Health) -> No
 def _resident(settings: Settings, binding: Binding | None, *, fenced: bool = True) -> Resident:
     """The unit as it is to be; without a binding only what it is called."""
     own = settings.places
-    command = [str(console_script()), "serve"]
+    command = [*program(), "serve"]
     for flag, place in (("--vault", own.vault), ("--home", own.home), ("--cache", own.cache)):
         command += [flag, str(place)]
     address = ""
     if binding is not None:
         command += _flags(binding)
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(binding.host, binding.host)
-        shown = f"[{host}]" if ":" in host else host
-        address = f"{'https' if binding.tls_cert else 'http'}://{shown}:{binding.port}"
+        address = binding.url(binding.port)
     return Resident(own, tuple(command), address, sys.platform, os.environ, fenced)
 
 
@@ -166,19 +147,13 @@ def _awaited(address: str, seconds: int) -> Health:
 
 
 def _health(address: str) -> Health:
-    import ssl
-
-    # Nothing is sent that would be worth a listener's while, and a certificate of one's own is as good as any here.
-    trusting = ssl.create_default_context()
-    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    asked = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trusting))
-    try:
-        with asked.open(f"{address}/health", timeout=3) as answer:
-            return "ok" if answer.status == 200 else "unwell"
-    except urllib.error.HTTPError as error:
-        return "unwell" if error.code == 503 else None
-    except OSError:
-        return None
+    match health.status(address):
+        case 200:
+            return "ok"
+        case 503:
+            return "unwell"
+        case _:
+            return None
 
 
 def _lingers() -> bool | None:

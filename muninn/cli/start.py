@@ -11,8 +11,9 @@ from pathlib import Path
 import click
 
 from muninn import clients
-from muninn.cli.options import console_script, places
+from muninn.cli.options import places, program
 from muninn.cli.serve import Binding, gateway
+from muninn.cli.served import PORT
 from muninn.home import put
 from muninn.indexes import vault_root
 from muninn.model.listing import Entry
@@ -44,7 +45,7 @@ def first_client(path: Path) -> str | None:
 
 @click.command()
 @click.option("--sample", metavar="DIR", help="use a copy of the sample vault, kept below this folder")
-@click.option("--port", default=8460, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535))
 @places
 def start(settings: Settings, sample: str | None, port: int) -> None:
     """Make a first client where there is none, say how to connect, and serve."""
@@ -75,7 +76,7 @@ def _still_good(file: Path, register: Path) -> str | None:
 def _say_how_to_connect(port: int, token: str | None, token_file: Path | None, settings: Settings) -> None:
     """How to go on, in lines that can be copied into a terminal that stands in any folder."""
     found = settings.places
-    root, home, script = vault_root(found), shlex.quote(str(found.home)), shlex.quote(str(console_script()))
+    root, home, script = vault_root(found), shlex.quote(str(found.home)), shlex.join(program())
     has_notes = any(isinstance(entry, Entry) and entry.kind == "note" for entry in Vault(root, None).walk())
     click.echo(f"Muninn    http://127.0.0.1:{port}/mcp")
     if settings.values["console"]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import http.client
 import platform
-import ssl
 import sys
 from typing import Final
 
 import apsw
 
 import muninn
+from muninn import health
 from muninn.vault import read_lease
 
 from . import installed
@@ -18,7 +17,6 @@ from .check import Finding, Named, fault, ok, skipped
 from .installation import Installation
 
 _PYTHON: Final = (3, 11)
-_TIMEOUT_S: Final = 5.0
 _FTS5: Final = (
     "CREATE VIRTUAL TABLE t USING fts5(a, content='', contentless_delete=1);"
     "INSERT INTO t(rowid, a) VALUES(1, 'word'); SELECT rowid FROM t WHERE t MATCH 'word'"
@@ -62,36 +60,11 @@ def gateway(installation: Installation) -> Finding:
         what = "a gateway serves this vault, and this home does not say which: it was started with another home"
         return fault(what, "see who serves it, and use one home")
     who = f"process {lease.process}, port {lease.port}"
-    status = _health(lease.port)
+    # Over plain HTTP or TLS: the home does not say which.
+    status = health.status(f"http://127.0.0.1:{lease.port}") or health.status(f"https://127.0.0.1:{lease.port}")
     if status is None:
         return skipped(f"{who} serves the vault and cannot be asked at 127.0.0.1: ask its /health where it listens")
     if status != 200:
         what = f"{who} answers /health with {status}: its vault or its ledger is down"
         return fault(what, "see vault and ledger here, and what it logs; then start it again")
     return ok(f"{who}, and it answers /health")
-
-
-def _health(port: int) -> int | None:
-    """The status of /health, over plain HTTP or TLS; None where nobody answers there."""
-    for connect in (_plain, _secured):
-        connection = connect(port)
-        try:
-            connection.request("GET", "/health")
-            return connection.getresponse().status
-        except (OSError, http.client.HTTPException):
-            continue
-        finally:
-            connection.close()
-    return None
-
-
-def _plain(port: int) -> http.client.HTTPConnection:
-    return http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
-
-
-def _secured(port: int) -> http.client.HTTPConnection:
-    # Nothing is sent and only a status is read, so whose certificate it is does not matter here.
-    anyone = ssl.create_default_context()
-    anyone.check_hostname = False
-    anyone.verify_mode = ssl.CERT_NONE
-    return http.client.HTTPSConnection("127.0.0.1", port, timeout=_TIMEOUT_S, context=anyone)

@@ -48,11 +48,11 @@ def test_a_timer_is_written_and_started(person: dict[str, str], monkeypatch: pyt
     told = ["daemon-reload", f"enable {one.name}.timer", f"restart {one.name}.timer"]
     assert asked(person) == [f"systemctl --user {words}" for words in told]
     found = schedule.state(one)
-    assert (found["installed"], found["active"], found["says"]) == (True, True, "active")
+    assert (found.installed, found.active, found.says) == (True, True, "active")
     assert schedule.remove(one)
     assert not service.exists()
     assert not schedule.remove(one)
-    assert schedule.state(one)["installed"] is False
+    assert schedule.state(one).installed is False
 
 
 def test_a_launch_agent_is_written_and_started(person: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
