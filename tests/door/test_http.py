@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muninn.patience import FIRST_REQUEST_S
+from muninn.patience import FIRST_REQUEST_S, MOST_HEAD
 from tests.door.gateway import HANDSHAKE, STATELESS, Gateway, places, served
 
 NOTE = b"---\ntitle: One\ntype: note\nstatus: active\ntags: [aa, bb]\ndate: 2026-05-04\n---\nbody\n"
@@ -170,3 +170,40 @@ def test_a_silent_connection_is_hung_up_on(gateway: Gateway) -> None:
         began = time.monotonic()
         assert silent.recv(1) == b""
         assert FIRST_REQUEST_S - 2 < time.monotonic() - began < FIRST_REQUEST_S + 8
+
+
+def _start(gateway: Gateway, *pieces: bytes) -> bytes:
+    """The beginning of what is answered to bytes sent as they are, or nothing where the connection was cut."""
+    host = f"Host: 127.0.0.1:{gateway.port}\r\n".encode()
+    with socket.create_connection(("127.0.0.1", gateway.port), timeout=FIRST_REQUEST_S - 4) as stranger:
+        try:
+            for piece in pieces:
+                stranger.sendall(piece.replace(b"HOST\r\n", host))
+            return stranger.recv(12)
+        except (ConnectionResetError, BrokenPipeError):
+            return b""
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b"GET /console/login?", *[b"a" * 65_536] * 40],
+        [b"GET /console/login HTTP/1.1\r\nHOST\r\ncookie: ", *[b"a=b;" * 16_384] * 40],
+        [b"GET /console/login HTTP/1.1\r\nHOST\r\n", b"a: b\r\n" * 20_000, b"\r\n"],
+        [b"POST /console/login HTTP/1.1\r\nHOST\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: ", *[b"a" * 65_536] * 40],
+    ],
+    ids=["address", "header", "headers", "trailer"],
+)
+def test_a_head_that_goes_on_and_on_is_refused_before_it_ends(gateway: Gateway, pieces: list[bytes]) -> None:
+    began = time.monotonic()
+    assert _start(gateway, *pieces) in (b"HTTP/1.1 400", b"HTTP/1.1 403", b"")
+    assert time.monotonic() - began < FIRST_REQUEST_S - 5
+    assert gateway.ask("GET", "/health", {}).status == 200
+
+
+def test_a_large_body_is_no_long_head(gateway: Gateway) -> None:
+    """Also where both come in one piece, and where the head is as long as it may be."""
+    long = {"X-Long": "a" * (MOST_HEAD - 2_000), "Authorization": f"Bearer {gateway.tokens['a']}"}
+    heard = gateway.ask("POST", "/mcp", long | {"Content-Type": "application/json"}, b" " * 3_000_000)
+    assert b"The head" not in heard.body
+    assert heard.body.startswith(b"{")
