@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from starlette.responses import Response
 
-from muninn import canary, proof, standing
+from muninn import proof, standing
 from muninn.model.answer import Status
 
+from . import nights
+from .nights import Bird
 from .visit import Visit
 
 
@@ -16,13 +18,13 @@ def home(visit: Visit) -> Response:
     """The state of vault, index, ledger, backup and canary, as far as this client may know it."""
     door = visit.door
     status = standing.status(door, visit.rights, counting=False)
-    overdue, asked = proof.overdue(door.home), canary.last(door.home)
+    overdue, asked = proof.overdue(door.home), nights.bird(door.home, visit.rights)
     matters = [warn.message for warn in (*status.warnings, *((overdue,) if overdue is not None else ()))]
     matters += _matters(status, asked)
     return visit.page("home.html", status=status, overdue=overdue, canary=asked, matters=matters)
 
 
-def _matters(status: Status, asked: canary.State | None) -> Iterator[str]:
+def _matters(status: Status, asked: Bird | None) -> Iterator[str]:
     """What a person should look at, beside the warnings that the gateway has words for."""
     if not status.vault["readable"]:
         yield "the vault cannot be read: is it mounted, and may the gateway read it?"
@@ -35,6 +37,6 @@ def _matters(status: Status, asked: canary.State | None) -> Iterator[str]:
     if status.backup["last_ok"] is None:
         yield "no backup was proven yet: `muninn backup` sets one up"
     if asked is not None and not asked.ok:
-        missed = ", ".join(asked.failing[:5])
-        told = f"the canary missed {len(asked.failing)} of {asked.asked} questions ({missed})"
-        yield f"{told}: `muninn canary run` says why"
+        # What a question is called may name a private note, and who may see those alone is told it.
+        named = f" ({', '.join(asked.failing[:5])})" if asked.failing else ""
+        yield f"the canary missed {asked.failed} of {asked.asked} questions{named}: `muninn canary run` says why"
