@@ -17,7 +17,7 @@ from muninn.undoing import Reversal
 
 from . import activity, restore_plan, undo_plan
 from .activity import OUTSIDE
-from .compare import Comparison, Row, compare
+from .compare import Clock, Comparison, Uncompared, of_bytes
 from .restore_plan import Restored, RestorePlan
 from .shown import Sides
 from .undo_plan import SCOPES, UndoPlan
@@ -30,7 +30,7 @@ _MOST_ROWS: Final = 300
 @dataclass(frozen=True, slots=True)
 class Change:
     """One file of a plan as its page shows it, ``told`` in words. ``found`` is None where the change is not shown, and
-    ``why`` says why not; ``more`` counts rows that are left out."""
+    ``why`` says why not."""
 
     told: str
     path: str
@@ -38,15 +38,11 @@ class Change:
     after: str
     events: int
     found: Comparison | None
-    rows: tuple[Row, ...]
     why: str
-    more: int
 
 
-def _change(told: str, path: str, before: str, after: str, events: int, sides: Sides | None) -> Change:
-    found, why = _compared(sides)
-    rows = () if found is None else found.rows
-    return Change(told, path, before, after, events, found, rows[:_MOST_ROWS], why, max(0, len(rows) - _MOST_ROWS))
+def _change(told: str, path: str, before: str, after: str, events: int, sides: Sides | None, clock: Clock) -> Change:
+    return Change(told, path, before, after, events, *_compared(sides, clock))
 
 
 def _told(one: Reversal) -> str:
@@ -56,13 +52,11 @@ def _told(one: Reversal) -> str:
     return "is taken out, and kept" if one.back_to is MISSING else "goes back to what it held"
 
 
-def _compared(sides: Sides | None) -> tuple[Comparison | None, str]:
+def _compared(sides: Sides | None, clock: Clock) -> tuple[Comparison | None, str]:
     if sides is None:
         return None, "it is too much to show beside the others"
-    try:
-        return compare((sides.before or b"").decode(), (sides.after or b"").decode()), ""
-    except UnicodeDecodeError:
-        return None, "it is not text"
+    found = of_bytes(sides.before, sides.after, most_rows=_MOST_ROWS, clock=clock)
+    return (None, found.why) if isinstance(found, Uncompared) else (found, "")
 
 
 def undo_page(visit: Visit) -> Response:
@@ -100,8 +94,9 @@ def undo_done(visit: Visit) -> Response:
 
 
 def _undo_shown(visit: Visit, plan: UndoPlan, status: int) -> Response:
+    clock = Clock()
     changes = [
-        _change(_told(one), one.path, str(one.now), str(one.back_to), one.events, item.sides)
+        _change(_told(one), one.path, str(one.now), str(one.back_to), one.events, item.sides, clock)
         for item in plan.planned
         for one in (item.reversal,)
     ]
@@ -129,6 +124,7 @@ def restore_done(visit: Visit) -> Response:
 
 
 def _restore_shown(visit: Visit, plan: RestorePlan, status: int) -> Response:
+    clock = Clock()
     changes = [
         _change(
             "comes back" if row.path == plan.path else "follows: it is the folder’s page",
@@ -137,6 +133,7 @@ def _restore_shown(visit: Visit, plan: RestorePlan, status: int) -> Response:
             row.after,
             1,
             row.sides,
+            clock,
         )
         for row in plan.rows
     ]

@@ -17,12 +17,18 @@ from .marks import Span
 
 MOST_BYTES: Final = 256 * 1024
 """Of one side."""
+MOST_ROWS: Final = 4000
+"""Of one comparison that are shown: a note of a quarter of a million empty lines would be a page of 40 MB."""
+_MOST_OF_BOTH: Final = 50_000
+"""Lines of both sides together: each is a row before any is left out."""
 _MOST_LINES: Final = 2000
 """Of the middles of both sides together, whose lines are paired."""
 _MOST_WORDS: Final = 150
 """Of a line whose words are compared."""
 _WORDS_S: Final = 0.4
 """Time for the words of one comparison."""
+_PLAN_S: Final = 2.0
+"""Time for pairing the lines and words of all the changes of one page; what is left then is shown as replaced whole."""
 _AROUND: Final = 3
 """Equal lines shown on each side of a change."""
 _WORD: Final = re.compile(r"\w+|\s+|[^\w\s]")
@@ -60,10 +66,10 @@ class Comparison:
 
 
 @dataclass(slots=True)
-class _Clock:
-    """Until when words are compared."""
+class Clock:
+    """Until when is compared. Several comparisons of one page share one."""
 
-    end: float = field(default_factory=lambda: time.monotonic() + _WORDS_S)
+    end: float = field(default_factory=lambda: time.monotonic() + _PLAN_S)
 
     def has_run_out(self) -> bool:
         return time.monotonic() > self.end
@@ -79,31 +85,39 @@ class Uncompared:
 
 
 def of_bytes(
-    old: bytes | None, new: bytes | None, *, everything: bool = False, most_rows: int | None = None
+    old: bytes | None,
+    new: bytes | None,
+    *,
+    everything: bool = False,
+    most_rows: int = MOST_ROWS,
+    clock: Clock | None = None,
 ) -> Comparison | Uncompared:
-    """What two files hold, None for no file. Past ``most_rows`` rows the rest is counted and left out."""
+    """What two files hold, None for no file. Past ``most_rows`` rows the rest is counted and left out; once ``clock``
+    has run out, lines are not paired any more."""
     before, after = old or b"", new or b""
     if max(len(before), len(after)) > MOST_BYTES:
         return Uncompared(f"at most {MOST_BYTES // 1024} KiB are compared here", len(before), len(after))
+    if before.count(b"\n") + after.count(b"\n") > _MOST_OF_BOTH:
+        return Uncompared(f"at most {_MOST_OF_BOTH} lines are compared here", len(before), len(after))
     try:
-        found = compare(before.decode(), after.decode(), everything=everything)
+        found = compare(before.decode(), after.decode(), everything=everything, clock=clock)
     except UnicodeDecodeError:
         return Uncompared("one of them is not text", len(before), len(after))
-    if most_rows is None or len(found.rows) <= most_rows:
+    if len(found.rows) <= most_rows:
         return found
     return replace(found, rows=found.rows[:most_rows], cut=len(found.rows) - most_rows)
 
 
-def compare(old: str, new: str, *, everything: bool = False) -> Comparison:
+def compare(old: str, new: str, *, everything: bool = False, clock: Clock | None = None) -> Comparison:
     """The two texts in rows; ``everything`` keeps the equal lines far from any change."""
     left, right = lines(old), lines(new)
     head = _equal_at_start(left, right)
     tail = _equal_at_start(left[head:][::-1], right[head:][::-1])
     middle = len(left) + len(right) - 2 * (head + tail)
-    paired = middle <= _MOST_LINES
-    clock = _Clock()
+    paired = middle <= _MOST_LINES and not (clock is not None and clock.has_run_out())
+    words = Clock(time.monotonic() + _WORDS_S if clock is None else min(clock.end, time.monotonic() + _WORDS_S))
     rows = [Row("same", Side(n + 1, left[n]), Side(n + 1, right[n])) for n in range(head)]
-    rows += _middle(left[head : len(left) - tail], right[head : len(right) - tail], head, paired, clock)
+    rows += _middle(left[head : len(left) - tail], right[head : len(right) - tail], head, paired, words)
     behind = zip(range(len(left) - tail, len(left)), range(len(right) - tail, len(right)), strict=True)
     rows += [Row("same", Side(a + 1, left[a]), Side(b + 1, right[b])) for a, b in behind]
     added = sum(row.kind in ("added", "changed") for row in rows)
@@ -124,7 +138,7 @@ def _equal_at_start(left: list[str], right: list[str]) -> int:
     return min(len(left), len(right))
 
 
-def _middle(left: list[str], right: list[str], head: int, paired: bool, clock: _Clock) -> Iterator[Row]:
+def _middle(left: list[str], right: list[str], head: int, paired: bool, clock: Clock) -> Iterator[Row]:
     if not paired:
         yield from _replaced(left, right, head, head, clock)
         return
@@ -136,7 +150,7 @@ def _middle(left: list[str], right: list[str], head: int, paired: bool, clock: _
             yield from _replaced(left[a:b], right[c:d], head + a, head + c, clock)
 
 
-def _replaced(left: list[str], right: list[str], at: int, to: int, clock: _Clock) -> Iterator[Row]:
+def _replaced(left: list[str], right: list[str], at: int, to: int, clock: Clock) -> Iterator[Row]:
     """Lines in place of lines: paired in their order, what is left over removed or added."""
     both = min(len(left), len(right))
     for n in range(both):
@@ -146,7 +160,7 @@ def _replaced(left: list[str], right: list[str], at: int, to: int, clock: _Clock
     yield from (Row("added", new=Side(to + n + 1, right[n])) for n in range(both, len(right)))
 
 
-def _differing(old: str, new: str, clock: _Clock) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+def _differing(old: str, new: str, clock: Clock) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
     """Where the words of two lines differ; nothing where they have hardly one in common, or time ran out."""
     if clock.has_run_out() or len(old) + len(new) > 20 * _MOST_WORDS:
         return (), ()

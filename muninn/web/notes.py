@@ -21,6 +21,8 @@ from .visit import Visit
 
 NOW: Final = "now"
 """Names what the file holds, beside hashes, event ids and ``missing``."""
+_MOST_LINES: Final = 5000
+"""On one page of a note; the next page goes on behind them."""
 
 
 def note(visit: Visit) -> Response:
@@ -37,13 +39,17 @@ def note(visit: Visit) -> Response:
         shown = [(path, answer.hash or answer.source_hash or "")]
         answer = freshness.warned(visit.door, visit.rights, answer, shown)
     links = _links(visit, path) if answer.current else None
+    start = answer.start_line or 1
+    told = lines(answer.content) if answer.encoding == "utf-8" else None
+    more = told is not None and len(told) > _MOST_LINES
     return visit.page(
         "note.html",
         answer=answer,
         path=path,
         digest=answer.hash or answer.source_hash,
-        first=answer.start_line or 1,
-        lines=lines(answer.content) if answer.encoding == "utf-8" else None,
+        first=start,
+        lines=told[:_MOST_LINES] if told is not None else None,
+        next_line=start + _MOST_LINES if more else answer.next_line,
         fields=_fields(answer),
         links=links if isinstance(links, Links) else None,
         crumbs=crumbs(path.folder),

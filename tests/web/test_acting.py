@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from muninn.model.rights import DEFAULT_SCOPES
+from tests.conftest import path as checked
 from tests.web.desk import Desk, text
 from tests.web.house import Browser, House
 from tests.web.test_watching import desk_of
@@ -149,3 +150,14 @@ def test_a_long_change_is_cut_and_said(house: House, desk: Desk) -> None:
     assert re.search(r"And 70\d more rows", page)
     assert "line 10" in page
     assert "line 999" not in page
+
+
+def test_the_plan_of_a_restore_of_very_much_is_shown_without_it(house: House, desk: Desk) -> None:
+    desk.write("s/long.md", "line\n" * 70_000, "agent")
+    desk.archive("s/long.md", "agent")
+    kept = desk.door.ledger.history(checked("s/long.md"), None, 1)[0].id
+    page = house.logged_in().get("/restore", path="s/long.md", revision=kept)
+    assert page.status_code == 200
+    assert "The change is not shown here: at most" in page.text
+    assert len(page.text) < 50_000
+    assert "digest" in fields(page)

@@ -7,7 +7,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muninn.web.compare import Comparison, Row, Side, Uncompared, compare, lines, of_bytes
+from muninn.web.compare import MOST_ROWS, Clock, Comparison, Row, Side, Uncompared, compare, lines, of_bytes
 from muninn.web.marks import marked, plain
 
 texts = st.lists(st.sampled_from(["a", "b", "a b c", "a x c", "", "long line of words", "é\r"]), max_size=30).map(
@@ -88,3 +88,32 @@ def test_a_middle_that_is_too_long_is_shown_as_replaced_whole() -> None:
     found = compare("\n".join(f"old {n}" for n in range(1500)), "\n".join(f"new {n}" for n in range(1500)))
     assert not found.paired
     assert compare("a\nb\n", "a\nc\n").paired
+
+
+def test_odd_characters_without_number_do_not_take_long() -> None:
+    began = time.monotonic()
+    shown = str(plain("\x01\u202e" * 120_000))
+    assert time.monotonic() - began < 4
+    assert shown.count("U+202E") == 120_000
+
+
+def test_a_carriage_return_that_ends_a_line_is_no_odd_character() -> None:
+    assert str(plain("a\r\nb\r")) == "a\nb"
+    assert "U+000D" in str(plain("a\rb"))
+
+
+def test_more_rows_than_a_page_holds_are_counted() -> None:
+    found = of_bytes(b"\n" * 20_000, b"a\n" * 20_000)
+    assert isinstance(found, Comparison)
+    assert (len(found.rows), found.cut, found.added) == (MOST_ROWS, 20_000 - MOST_ROWS, 20_000)
+    crowded = of_bytes(b"\n" * 60_000, None)
+    assert isinstance(crowded, Uncompared)
+    assert "lines" in crowded.why
+
+
+def test_comparisons_that_share_a_clock_stop_pairing_when_it_has_run_out() -> None:
+    old, new = b"one\ntwo\nthree\n", b"zero\none\ntwo\nthree\nfour\n"
+    assert isinstance(found := of_bytes(old, new, clock=Clock()), Comparison)
+    assert (found.paired, found.added) == (True, 2)
+    assert isinstance(found := of_bytes(old, new, clock=Clock(0.0)), Comparison)
+    assert (found.paired, found.added, found.removed) == (False, 5, 3)

@@ -289,7 +289,8 @@ def test_home_counts_for_who_sees_everything_and_asks_no_note_for_others(
 def test_home_names_what_to_look_at(house: House) -> None:
     house.lay("a.md", note())
     house.scan()
-    browser = house.logged_in()
+    house.add("whole", scopes=DEFAULT_SCOPES | {"private"})
+    browser = house.logged_in("whole")
     assert "no backup was proven yet" in browser.get("").text
     state = {"at": "2026-05-04T00:00:00Z", "ok": False, "last_ok": None, "asked": 9, "failing": ["q<1>"]}
     (house.settings.places.home / "canary-state.json").write_text(json.dumps(state))
@@ -340,3 +341,24 @@ def test_rights_that_shrink_count_at_once_on_pages_too(house: House) -> None:
     with clients.changing(house.settings.places.clients) as known:
         known["ada"] = replace(known["ada"], read=("other/**",))
     assert browser.get("/note", path="a.md").status_code == 404
+
+
+def test_a_note_of_very_many_lines_is_shown_in_pieces(house: House) -> None:
+    house.lay("many.md", note("line\n" * 12_000))
+    browser = house.logged_in()
+    first = browser.get("/note", path="many.md").text
+    assert first.count('<span id="L') == 5_000
+    assert "Go on at line 5001" in first
+    last = browser.get("/note", path="many.md", line="10001").text
+    assert 'id="L12007"' in last
+    assert "Go on" not in last
+
+
+def test_home_names_the_canary_s_questions_to_those_alone_who_may_see_every_note(house: House) -> None:
+    state = {"at": "2026-05-04T00:00:00Z", "ok": False, "last_ok": None, "asked": 3, "failing": ["my-divorce"]}
+    (house.settings.places.home / "canary-state.json").write_text(json.dumps(state))
+    house.add("narrow", read="s/**")
+    house.add("whole", scopes=DEFAULT_SCOPES | {"private"})
+    seen = {name: house.logged_in(name).get("").text for name in ("ada", "narrow", "whole")}
+    assert [name for name, text in seen.items() if "my-divorce" in text] == ["whole"]
+    assert all("missed 1 of 3 questions" in text for text in seen.values())
