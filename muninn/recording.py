@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from muninn import logs, metrics
+from muninn.asgi import App, Message, Receive, Scope, Send
 from muninn.metrics import Metrics
 from muninn.model.hits import Found
 
@@ -19,12 +19,6 @@ gate = logging.getLogger("muninn.gate")
 HEADER: Final = b"x-request-id"
 _ID_BYTES: Final = 8
 _INTERNAL: Final = b'{"error": "internal error; it was logged"}'
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import functools
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from muninn.asgi import Message, Receive, Scope, Send
 from muninn.clients import Register
 from muninn.door import Door
 from muninn.lanes import Lane, Lanes
@@ -37,11 +38,6 @@ log = logging.getLogger("muninn.console")
 
 _WAY: Final = re.compile(r"/console(?:/(?!log)[a-z/]*)?(?:\?[\x21-\x5b\x5d-\x7e]*)?\Z")
 """Where a login may lead: a page of the console and no other place."""
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 
 def console(door: Door, register: Register, *, port: int = 0, behind_proxy: bool = False) -> Console:
