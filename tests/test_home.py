@@ -38,3 +38,12 @@ def test_what_fails_leaves_the_older_one_and_nothing_beside_it(
         home.put(file, "two")
     monkeypatch.undo()
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("state.json", "one")]
+
+
+def test_what_lies_where_the_new_file_is_made_is_neither_followed_nor_in_the_way(tmp_path: Path) -> None:
+    file, other = tmp_path / "state.json", tmp_path / "other"
+    other.write_text("another's")
+    (tmp_path / f".state.json.{os.getpid()}.tmp").symlink_to(other)
+    home.replace(file, b"one", 0o640)
+    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode), other.read_text()) == (b"one", 0o640, "another's")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["other", "state.json"]

@@ -7,13 +7,13 @@ stays as it is.
 from __future__ import annotations
 
 import json
-import os
 import stat
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from muninn import home
 from muninn.model.errors import reason
 
 from . import jsonc, toml_tables
@@ -79,8 +79,8 @@ def install(wanted: Installation) -> None:
         if _read(file) != wanted.before:
             raise ConfigError(f"{file} was changed by somebody else meanwhile; run the command again")
         if wanted.before is not None:
-            _put(wanted.backup, wanted.before, mode)
-        _put(file, wanted.after, mode)
+            home.replace(wanted.backup, wanted.before, mode)
+        home.replace(file, wanted.after, mode)
     except OSError as error:
         raise ConfigError(f"{error.filename or file} cannot be written: {reason(error)}") from error
 
@@ -124,17 +124,3 @@ def _read(file: Path) -> bytes | None:
         return None
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {reason(error)}") from error
-
-
-def _put(file: Path, content: bytes, mode: int) -> None:
-    fresh = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-    try:
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as written:
-            os.fchmod(descriptor, mode)
-            written.write(content)
-            written.flush()
-            os.fsync(descriptor)
-        fresh.replace(file)
-    finally:
-        fresh.unlink(missing_ok=True)
