@@ -17,8 +17,6 @@ from .calling import Call, Silence
 from .context import Context, added
 from .frame import clean, framed, is_plain
 
-NOTES: Final = 3
-MOST_NOTES: Final = 5
 _MOST_BYTES: Final = 3_000
 _SNIPPET: Final = 240
 _TITLE: Final = 120
@@ -28,8 +26,8 @@ _HEAD: Final = (
 )
 
 
-def at_prompt(settings: Settings, rights: Rights, call: Call, notes: int = NOTES) -> Context | Silence:
-    """The notes that answer a prompt best, as far as this client sees them; none where the search is not sure.
+def at_prompt(settings: Settings, rights: Rights, call: Call, notes: int) -> Context | Silence:
+    """At most so many notes that answer a prompt best and that this client sees; none where the search is not sure.
 
     Words alone are asked: no model is woken, and where the index cannot answer nobody reads the whole vault instead.
     Raises VaultUnavailableError where there is no vault.
