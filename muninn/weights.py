@@ -26,6 +26,10 @@ Backend = Literal["onnx", "sentence-transformers"]
 KINDS: Final[tuple[Kind, ...]] = ("encoder", "reranker")
 EXTRAS: Final[Mapping[Backend, str]] = {"onnx": "semantic", "sentence-transformers": "rerank"}
 """Which extra of the installation runs a model."""
+_NEEDS: Final[Mapping[Backend, tuple[str, ...]]] = {
+    "onnx": ("onnxruntime", "tokenizers"),
+    "sentence-transformers": ("sentence_transformers",),
+}
 
 RECORDS: Final = "models.json"
 _TAKEN: Final = frozenset({".json", ".txt", ".model", ".safetensors", ".onnx"})
@@ -160,6 +164,12 @@ def check(places: Places, record: Record) -> str | None:
         if found != digest:
             return f"{name} is not the file that was added; run: muninn model add {record.name}"
     return None
+
+
+def missing_extra(record: Record) -> str | None:
+    """The extra that runs a model, where it is not installed."""
+    there = all(importlib.util.find_spec(name) is not None for name in _NEEDS[record.backend])
+    return None if there else EXTRAS[record.backend]
 
 
 def _packaged(name: str) -> tuple[Record, dict[str, Path]]:

@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -180,3 +182,18 @@ def test_a_search_that_its_options_leave_empty_says_so(person: Person) -> None:
 def test_before_the_first_start_there_is_no_ledger_and_that_is_said(person: Person, arguments: tuple[str, ...]) -> None:
     ran = person.runs(*arguments)
     assert (ran.exit_code, "it is made when the gateway first starts" in ran.output) == (1, True), ran.output
+
+
+def _groups(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        inner = group.get_command(context, name)
+        if isinstance(inner, click.Group):
+            yield (*words, name)
+            yield from _groups(inner, (*words, name))
+
+
+@pytest.mark.parametrize("words", list(_groups(command)), ids=" ".join)
+def test_no_list_of_commands_breaks_off_in_a_sentence(words: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(command, [*words, "--help"], terminal_width=80).output
+    assert not [line for line in shown.splitlines() if line.endswith("...") and "Usage:" not in line]

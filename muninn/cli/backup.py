@@ -53,7 +53,10 @@ def init(settings: Settings, remote: str, key_stdin: bool, as_json: bool) -> Non
     if done.key is not None:
         click.echo("This is the key. It is printed this once. Write it down and keep it away from this machine:\n")
         click.echo(f"    {done.key}\n")
-    click.echo("next: muninn backup run; then muninn backup schedule install")
+    if done.sets and not settings.places.ledger.exists():
+        click.echo("next: muninn backup restore --to EMPTY_DIR, as docs/how-to/recover-from-a-backup.md goes on")
+    else:
+        click.echo("next: muninn backup run; then muninn backup schedule install")
 
 
 @backup.command()
@@ -117,7 +120,7 @@ def _run(settings: Settings, where: packing.Places, wish: packing.Wish, as_json:
     return packing.run(where, vault, ledger, settings.places.ledger_key, wish, _stages(as_json))
 
 
-@backup.command()
+@backup.command(short_help="Fetch what the remote holds, and open it all.")
 @click.option("--all", "every", is_flag=True, help="restore every set, not the newest alone")
 @as_json
 @places
@@ -151,7 +154,7 @@ def list_sets(settings: Settings, as_json: bool) -> None:
         click.echo(f"{row.number:>5} {row.id} {row.at} {row.files:>8} files {row.bytes:>12} bytes")
 
 
-@backup.command()
+@backup.command(short_help="Bring a set back into an empty folder.")
 @click.option("--to", "target", required=True, metavar="EMPTY_DIR", help="an empty or new folder outside the vault")
 @click.option("--at", metavar="ID", help="the set, as `list` names it; the newest where not given")
 @as_json
@@ -171,7 +174,7 @@ def restore(settings: Settings, target: str, at: str | None, as_json: bool) -> N
         click.echo(f"ok {done.files} files, set {done.set} of {done.at}, in {where}")
 
 
-@backup.command()
+@backup.command(short_help="Show when the backup was last proven.")
 @as_json
 @places
 def status(settings: Settings, as_json: bool) -> None:
@@ -190,7 +193,7 @@ def status(settings: Settings, as_json: bool) -> None:
         sys.exit(1)
 
 
-@backup.group()
+@backup.group(short_help="Run the backup every night, by a timer.")
 def schedule() -> None:
     """Run the backup every night: a systemd user timer, or a launch agent on macOS."""
 

@@ -20,7 +20,7 @@ def canary() -> None:
     """Ask questions whose right notes you know, and raise an alarm where one is not found any more."""
 
 
-@canary.command()
+@canary.command(short_help="Ask every question of canary.json.")
 @private_too
 @as_json
 @places

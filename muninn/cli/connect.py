@@ -80,7 +80,7 @@ for _product in PRODUCTS:
     connect.add_command(_command(_product))
 
 
-@connect.command(name="skill")
+@connect.command(name="skill", short_help="Install the skill for an agent.")
 @click.option("--to", "folder", required=True, metavar="DIR", help="a folder of skills; the skill is DIR/muninn")
 @click.option("--write", is_flag=True, help="install it; without, only show what would change")
 @as_json

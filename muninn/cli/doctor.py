@@ -68,6 +68,8 @@ def doctor(
     else:
         faults = "1 fault" if counts["fault"] == 1 else f"{counts['fault']} faults"
         click.echo(f"{counts['ok']} ok, {faults}, {counts['skipped']} skipped, which have not passed")
+        if counts["fault"]:
+            click.echo("look at: " + ", ".join(row["name"] for row in shown if row["state"] == "fault"))
     if counts["fault"]:
         sys.exit(1)
 

@@ -100,7 +100,7 @@ def hook() -> None:
     """
 
 
-@hook.command("session-start", cls=_Open)
+@hook.command("session-start", cls=_Open, short_help="What changed lately, and what is pending.")
 @_client
 @places
 def session_start(settings: Settings, name: str) -> None:
@@ -110,7 +110,7 @@ def session_start(settings: Settings, name: str) -> None:
     _answer(settings, name, "session-start", at_start)
 
 
-@hook.command(cls=_Open)
+@hook.command(cls=_Open, short_help="The notes that bear on the prompt.")
 @_client
 @click.option("--notes", default=3, show_default=True, type=click.IntRange(1, 5), help="at most so many notes")
 @places
@@ -121,7 +121,7 @@ def prompt(settings: Settings, name: str, notes: int) -> None:
     _answer(settings, name, "prompt", functools.partial(at_prompt, notes=notes))
 
 
-@hook.command(cls=_Open)
+@hook.command(cls=_Open, short_help="What of this client's writes is pending.")
 @_client
 @click.option("--remind", is_flag=True, help="hold the agent's stop up, once, where writes of this client are pending")
 @places
@@ -132,7 +132,7 @@ def stop(settings: Settings, name: str, remind: bool) -> None:
     _answer(settings, name, "stop", functools.partial(at_stop, remind=remind))
 
 
-@hook.command("print")
+@hook.command("print", short_help="Print the lines for Claude Code.")
 @_client
 @places
 def print_settings(settings: Settings, name: str) -> None:

@@ -41,7 +41,7 @@ def scan(settings: Settings, as_json: bool) -> None:
     click.echo(f"{swept.notes} notes, {swept.changed} changed, {swept.gone} gone, {swept.seconds:.2f} s")
 
 
-@index.command()
+@index.command(short_help="Make the index again from nothing.")
 @as_json
 @places
 def rebuild(settings: Settings, as_json: bool) -> None:
@@ -52,7 +52,7 @@ def rebuild(settings: Settings, as_json: bool) -> None:
     _show(settings, as_json)
 
 
-@index.command()
+@index.command(short_help="Show how the index stands; look it through.")
 @as_json
 @places
 def status(settings: Settings, as_json: bool) -> None:

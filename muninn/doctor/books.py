@@ -17,6 +17,9 @@ from .check import Finding, Named, fault, ok, skipped
 from .installation import BROKEN, SETTLED_S, Installation
 
 _MEND: Final = "stop the gateway, copy the home, run `muninn ledger verify`, and bring a whole copy back from a backup"
+_NEW_KEY: Final = (
+    "put it back, or start the gateway: it makes a new one and records it in the chain; old checkpoints hold"
+)
 _SLACK_S: Final = 5.0
 _NOT_BEFORE: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """A machine whose clock stands before this has lost it: the first version is younger."""
@@ -54,10 +57,12 @@ def key(installation: Installation) -> Finding:
     standing, file = installation.book, installation.places.ledger_key
     if standing.key is None and not file.exists():
         return skipped("the ledger names no key yet; it is made when the gateway starts")
+    if not file.exists():
+        return fault("there is no ledger.key in the home, and the chain names one", _NEW_KEY)
     try:
         public = checkpoint.public_of(checkpoint.read_key(file))
     except SettingsError as error:
-        return fault(str(error), "then start the gateway; a new key is recorded in the chain, and old checkpoints hold")
+        return fault(str(error), "then start the gateway")
     if public != standing.key:
         named = "none" if standing.key is None else f"{standing.key[:16]}…"
         what = f"the key in the home is {public[:16]}…, the chain names {named}"

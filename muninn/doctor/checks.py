@@ -169,6 +169,12 @@ CHECKS: Final = (
         searchable.rows,
     ),
     Check(
+        "models",
+        "Where a model was added: its files are the ones that were added, and what runs it is installed.",
+        "Add it again: `muninn model add`; see `muninn model status`.",
+        searchable.models,
+    ),
+    Check(
         "backup",
         "Where one is set up: proven within 36 hours, its key is right, and its last run was ok.",
         "Run `muninn backup run`; see `muninn backup status` and `muninn backup schedule status`.",

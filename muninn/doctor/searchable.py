@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Final
 
 from index.glimpse import Glimpse
+from muninn import weights
 from muninn.model.content import NotePath
 from muninn.model.listing import Entry
 from muninn.model.sight import File
@@ -20,6 +22,8 @@ _TOLD_EVERY: Final = 500
 def index(installation: Installation) -> Finding:
     """Both files: their form, their pages, their lists of words."""
     cache = installation.places.cache
+    if cache.exists() and not (cache.is_dir() and os.access(cache, os.R_OK | os.W_OK | os.X_OK)):
+        return fault(f"the cache is no folder that can be written: {cache}", "look at --cache and its rights")
     there = [name for name in ("index.db", "index-private.db") if (cache / name).exists()]
     if not there:
         return skipped(f"there is no index in {cache} yet; the first scan makes it")
@@ -33,6 +37,23 @@ def index(installation: Installation) -> Finding:
     if not all(shelf.whole for shelf in found):
         return skipped(f"it opens, but its pages were not looked at to the end: {counted} notes take too long")
     return ok(f"public and private index hold together: {counted} notes")
+
+
+def models(installation: Installation) -> Finding:
+    """Each model that was added: whether its files are the ones that were added, and can be run."""
+    places = installation.places
+    added = weights.records(places.home).values()
+    if not added:
+        return skipped("none was added; searches go by words: docs/how-to/use-a-model.md")
+    wrong = [Named(one.name, why) for one in added if (why := weights.check(places, one) or _lacking(one)) is not None]
+    if wrong:
+        return fault(f"models that cannot be used: {len(wrong)}", "searches go on without; see below what to do", wrong)
+    return ok("whole, and what runs it is installed: " + ", ".join(f"{one.kind} {one.name}" for one in added))
+
+
+def _lacking(record: weights.Record) -> str | None:
+    extra = weights.missing_extra(record)
+    return None if extra is None else f"what runs it is not installed: the extra {extra}"
 
 
 def rows(installation: Installation) -> Finding:

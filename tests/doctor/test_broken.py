@@ -171,6 +171,18 @@ def _leak(one: Patient) -> None:
     _sql(one.cache / "index.db", "UPDATE docs SET path = 'private/c.md' WHERE path = 'b.md'")
 
 
+def _no_folder(one: Patient) -> None:
+    shutil.rmtree(one.cache)
+    one.cache.write_text("")
+
+
+def _add_model(one: Patient) -> None:
+    """As it is after the cache was thrown away: the home still says that there is one."""
+    record = {"backend": "onnx", "name": "folder", "files": {"tokenizer.json": "0" * 64}}
+    (one.home / "models.json").write_text(json.dumps({"encoder": record}))
+    (one.home / "models.json").chmod(0o600)
+
+
 def _ledger(one: Patient) -> Path:
     return one.home / "ledger.db"
 
@@ -190,6 +202,8 @@ BROKEN = [
     Broken("the vault was emptied", _empty, "vault", "suddenly empty"),
     Broken("garbage in the index", lambda p: _at(_index(p), 4096, b"\xa5" * 60000), "index", "index"),
     Broken("the index is no database", lambda p: _index(p).write_bytes(b"x" * 5000), "index", "NotADB"),
+    Broken("a file in the cache's place", _no_folder, "index", "the cache is no folder"),
+    Broken("a model that is gone", _add_model, "models", "tokenizer.json is not there; run: muninn model add"),
     Broken("half an index", lambda p: (p.cache / "index-private.db").unlink(), "index", "only index.db"),
     Broken("the index lags behind", _lag, "index-rows", "a.md: changed"),
     Broken("a note without a row", lambda p: (p.vault / "d.md").write_bytes(note_text()), "index-rows", "d.md: not in"),

@@ -26,7 +26,7 @@ from tests.door import gateway
 from .patient import TOKEN, Patient, faults, furnish, told
 
 ROOT = Path(__file__).parents[2]
-NOT_SET_UP = {"files", "keys", "ledger-chain", "checkpoint", "backup", "canary", "gateway"}
+NOT_SET_UP = {"files", "keys", "ledger-chain", "checkpoint", "backup", "canary", "gateway", "models"}
 """What a small installation from its sources, without a gateway, has not."""
 
 
@@ -54,6 +54,12 @@ def test_the_lines_say_the_same(patient: Patient) -> None:
     skipped = len(NOT_SET_UP) - 1
     assert lines[-1] == f"{len(CHECKS) - skipped} ok, 0 faults, {skipped} skipped, which have not passed"
     assert TOKEN not in ran.output
+
+
+def test_the_end_names_what_to_look_at(patient: Patient) -> None:
+    (patient.home / "clients.toml").unlink()
+    (patient.vault / "leak.md").symlink_to(patient.home)
+    assert patient.runs("doctor").output.splitlines()[-1] == "look at: clients, links"
 
 
 def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:
