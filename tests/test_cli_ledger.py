@@ -209,6 +209,9 @@ def test_a_ledger_that_cannot_be_read_names_the_next_step(served: Person) -> Non
 
 def test_an_undo_that_finds_nothing_says_so(served: Person) -> None:
     assert "is known of bob in that time" in served.runs("undo", "--client", "bob", "--since", "1h").output
+    assert served.runs("client", "add", "ada").exit_code == 0
+    assert "no client bob now; known are: ada\n" in served.runs("undo", "--client", "bob", "--since", "1h").output
+    assert "no client" not in served.runs("undo", "--client", "owner:adopt", "--since", "1h").output
     assert "came around the door in that time" in served.runs("undo", "--external", "--since", "1h").output
     assert "in that time" not in served.runs("undo", "--client", "ada", "--since", "1h").output
 

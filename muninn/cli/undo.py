@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from muninn import holding, opening, undoing
+from muninn import clients, holding, opening, undoing
 from muninn.cli.options import as_json, need_ledger, owner, places, show_json
 from muninn.cli.times import moment, now
 from muninn.model.errors import SettingsError
@@ -64,7 +64,16 @@ def undo(
             click.echo(f"{one.state:<8} {one.path}  {str(one.now)[:12]} → {str(one.back_to)[:12]}{why}")
         click.echo(f"{len(found)} notes, {sum(one.state == 'left' for one in found)} left", err=True)
         if not found:
-            theirs = "came around the door" if client is None else f"is known of {client}"
-            click.echo(f"nothing that could be undone {theirs} in that time; see muninn ledger show", err=True)
+            _say_nothing_was_found(settings, client)
     if any(one.state == "left" for one in found):
         sys.exit(1)
+
+
+def _say_nothing_was_found(settings: Settings, client: str | None) -> None:
+    from muninn import adopting
+
+    theirs = "came around the door" if client is None else f"is known of {client}"
+    click.echo(f"nothing that could be undone {theirs} in that time; see muninn ledger show", err=True)
+    known = clients.load(settings.places.clients)
+    if client is not None and client not in known and client != adopting.CLIENT:
+        click.echo(f"there is no client {client} now; known are: {', '.join(sorted(known))}", err=True)
