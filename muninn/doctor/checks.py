@@ -96,6 +96,12 @@ CHECKS: Final = (
         contents.unreachable,
     ),
     Check(
+        "writable",
+        "Whoever runs the doctor may write into every folder of the vault, where a client may write at all.",
+        "Let the user who runs the gateway write there, or give the clients no scope `write` and `archive`.",
+        contents.writable,
+    ),
+    Check(
         "names",
         "No two names that only case or Unicode form tells apart. Names not in NFC are listed, and are well.",
         "Rename all but one of each.",

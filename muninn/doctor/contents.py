@@ -10,6 +10,7 @@ from typing import Final
 
 from index.fields import read as read_fields
 from index.glimpse import Row
+from muninn import clients as registered
 from muninn.indexes import chosen, vault_root
 from muninn.model.content import same_name
 from muninn.model.errors import reason
@@ -64,6 +65,23 @@ def unreachable(installation: Installation) -> Finding:
         return ok("every other name can be reached through the door")
     step = "rename them, make them readable for whoever runs the gateway, or take them out"
     return fault(f"no client reaches these: {len(found)}", step, found)
+
+
+def writable(installation: Installation) -> Finding:
+    """Folders that this user may not write into, where there is a client that may: each of its writes would fail."""
+    try:
+        found = registered.load(installation.places.clients).values()
+    except BROKEN:
+        return skipped("who may write is not known: see clients")
+    folders = [entry.stored for entry in installation.survey.entries if entry.kind == "folder"]
+    if not any(client.scopes & {"write", "archive"} for client in found):
+        return skipped("no client may write")
+    shut = [name for name in ("", *folders) if not os.access(installation.root / name, os.W_OK | os.X_OK)]
+    if not shut:
+        return ok(f"whoever runs this may write into the root and {len(folders)} folders")
+    step = "let the user who runs the gateway write there, or give the clients the scope read alone"
+    what = f"folders that cannot be written into, so no note there can change: {len(shut)}"
+    return fault(what, step, [_printable(name) or "." for name in shut])
 
 
 def names(installation: Installation) -> Finding:

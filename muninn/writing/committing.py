@@ -9,6 +9,7 @@ transaction keeps these plans, they are played in their order, and one transacti
 
 from __future__ import annotations
 
+import errno
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,6 +37,8 @@ from .seeing import Ahead
 
 _LARGE: Final = 128 * 1024
 """Bytes of a note that is large."""
+_SHUT: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+"""What no second try gets past: somebody has to give the right to write."""
 _NO_LEDGER: Final = "nothing was changed. Reads go on; try again when the ledger can be written"
 
 
@@ -243,7 +246,9 @@ def _outcome(door: Door, plan: Plan, entry: Entry, played: Played) -> Outcome:
 def _refused(door: Door, plan: Plan, played: Played) -> Refusal:
     """Nothing landed: an outsider was quicker (conflict), or the vault could not be written."""
     if played.why is not None:
-        message = f"{plan.path} could not be written ({_reason(played.why)}); it holds its old bytes. Try again"
+        is_shut = isinstance(played.why, OSError) and played.why.errno in _SHUT
+        step = "Only the owner can open the folder for writing" if is_shut else "Try again"
+        message = f"{plan.path} could not be written ({_reason(played.why)}); it holds its old bytes. {step}"
         return Refusal(Code.VAULT_UNAVAILABLE, f"the vault: {message}")
     sight = door.vault.look(plan.path)
     found = basis_of(sight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import http.server
 import json
@@ -294,6 +295,24 @@ def test_what_cannot_be_read_is_named(patient: Patient, name: str, checks: str) 
     status, found = patient.doctor()
     place.chmod(mode)
     assert (status, faults(found)) == (1, {checks})
+
+
+def test_a_folder_that_no_write_can_go_into_is_named_where_a_client_may_write(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Asked of the system by its own call, because root, who runs many a suite, may write wherever it wants.
+    real = os.access
+    shut = {patient.vault, patient.vault / "private"}
+    monkeypatch.setattr(os, "access", lambda place, mode: Path(place) not in shut and real(place, mode))
+    status, found = patient.doctor()
+    assert (status, faults(found)) == (1, {"writable"})
+    assert found["checks"]["writable"]["paths"] == [".", "private"]
+    register = patient.home / "clients.toml"
+    known = clients.load(register)
+    clients.save(register, {name: dataclasses.replace(one, scopes=frozenset({"read"})) for name, one in known.items()})
+    status, found = patient.doctor()
+    assert (status, faults(found)) == (0, set())
+    assert found["checks"]["writable"]["state"] == "skipped"
 
 
 def test_a_full_disk_is_named(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,6 +231,14 @@ def test_a_step_that_fails_before_the_note_refuses_and_changes_nothing(
     assert isinstance(commit(paged, draft(verb)), Receipt)
 
 
+@pytest.mark.parametrize(("code", "again"), [(errno.EIO, True), (errno.EACCES, False), (errno.EROFS, False)])
+def test_a_client_is_not_told_to_try_again_where_no_try_can_help(room: Room, code: int, again: bool) -> None:
+    at("vault.write", breaking(code), where=NOTE)
+    outcome = commit(room, draft("create"))
+    assert isinstance(outcome, Refusal)
+    assert ("Try again" in outcome.message, "Only the owner" in outcome.message) == (again, not again)
+
+
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize(("point", "where"), AFTER_THE_NOTE)
 def test_a_step_that_fails_after_the_note_is_pending_and_recovered_once(
