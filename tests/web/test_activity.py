@@ -110,9 +110,9 @@ def test_refused_plans_are_no_deeds_and_what_is_told_is_what_history_tells(tmp_p
 
 
 def test_the_work_of_a_page_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity, "MOST_ROWS", 2_000)
-    book = desk.door.ledger
-    fill(book, 2_500, paths=40)
+    monkeypatch.setattr(activity, "MOST_ROWS", 400)
+    monkeypatch.setattr(activity, "_AT_ONCE", 200)
+    fill(desk.door.ledger, 500, paths=40)
     nobody = desk.rights(read="nowhere/**")
     begun = time.perf_counter()
     page = activity.lately(desk.door, nobody, None, None)
