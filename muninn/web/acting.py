@@ -12,7 +12,7 @@ from typing import Final
 from starlette.responses import Response
 
 from muninn.model.content import MISSING
-from muninn.model.refusal import Code, Refusal
+from muninn.model.refusal import Refusal
 from muninn.undoing import Reversal
 
 from . import activity, restore_plan, undo_plan
@@ -20,7 +20,7 @@ from .activity import OUTSIDE
 from .compare import Clock, Comparison, Uncompared, of_bytes
 from .restore_plan import Restored, RestorePlan
 from .shown import Sides
-from .undo_plan import SCOPES, UndoPlan
+from .undo_plan import UndoPlan
 from .visit import Visit
 
 _MOST_ROWS: Final = 300
@@ -62,9 +62,9 @@ def _compared(sides: Sides | None, clock: Clock) -> tuple[Comparison | None, str
 def undo_page(visit: Visit) -> Response:
     """The plan of an undo, or, where nobody was named yet, the form that asks whose changes since when."""
     who, since = visit.ask("who"), visit.ask("since")
-    if not visit.rights.scopes >= SCOPES:
-        message = "an undo needs the scopes read, write and archive; ask the owner for them"
-        return visit.refused(Refusal(Code.FORBIDDEN, message))
+    lacking = undo_plan.lacks(visit.rights)
+    if lacking is not None:
+        return visit.refused(lacking)
     if not who or not since:
         return _asked(visit, who, since or "1h", "", 200)
     found = undo_plan.plan(visit.door, visit.rights, who, since)

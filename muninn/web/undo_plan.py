@@ -77,15 +77,22 @@ class Done:
         return [one for one in self.reversals if one.state != "undone"]
 
 
+def lacks(rights: Rights) -> Refusal | None:
+    """Why a client may undo nothing; None where it has every scope."""
+    if rights.scopes >= SCOPES:
+        return None
+    return Refusal(Code.FORBIDDEN, "an undo needs the scopes read, write and archive; ask the owner for them")
+
+
 def plan(door: Door, rights: Rights, name: str, since: str, until: str = "") -> UndoPlan | Refusal:
     """The undo of what ``name`` (a client, or ``OUTSIDE``) did since a time, up to now where no ``until`` is named.
 
     Times are RFC 3339, a date, or ``30m``, ``2h``, ``3d`` ago. Touches nothing. Refused without the scopes, for a
     time that is none, and for more than ``MOST`` notes.
     """
-    if not rights.scopes >= SCOPES:
-        message = "an undo needs the scopes read, write and archive; ask the owner for them"
-        return Refusal(Code.FORBIDDEN, message)
+    lacking = lacks(rights)
+    if lacking is not None:
+        return lacking
     begin, end = moments.moment(since), moments.moment(until) if until else moments.now()
     if not name or begin is None or end is None or begin > end:
         message = "expected is a client's name and a time that is over: RFC 3339, a date, or 30m, 2h, 3d"
