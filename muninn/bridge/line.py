@@ -11,6 +11,7 @@ import contextlib
 import http.client
 import select
 import socket
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 MOST_ANSWER: Final = 64 * 1024 * 1024
 _CONNECT_S: Final = 10.0
-# A script may run for 60 s, and wait for its turn before; nothing of the gateway's takes longer.
+# A script may run for 60 s, and wait for its turn before; nothing of the gateway's takes longer. Of the whole answer:
+# one that comes byte by byte would else never end.
 _ANSWER_S: Final = 300.0
 # The gateway closes a connection after 5 s without a call.
 _IDLE_S: Final = 3.0
@@ -59,11 +61,16 @@ class Line:
     def post(self, body: bytes, headers: dict[str, str]) -> Heard:
         """Send one request and read its answer. Raises DownError or LostError."""
         connection = self._open()
+        late = threading.Timer(_ANSWER_S, self.cut)
+        late.daemon = True
+        late.start()
         try:
             heard = _ask(connection, self._address.target, body, headers)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.close()
             raise LostError(type(error).__name__) from error
+        finally:
+            late.cancel()
         self._used = time.monotonic()
         if connection.sock is None:
             self.close()
@@ -111,6 +118,8 @@ def _ask(connection: http.client.HTTPConnection, target: str, body: bytes, heade
     found = answer.read(MOST_ANSWER + 1)
     if len(found) > MOST_ANSWER:
         raise ValueError(f"an answer of over {MOST_ANSWER} bytes")
+    if answer.length:  # fewer bytes than were announced, which is no error to http.client
+        raise http.client.IncompleteRead(found, answer.length)
     kind = answer.getheader("Content-Type", "").partition(";")[0].strip().lower()
     return Heard(answer.status, kind, answer.getheader("Retry-After", ""), found)
 

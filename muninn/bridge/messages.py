@@ -61,18 +61,30 @@ def answer_in(heard: Heard, message_id: Any) -> tuple[bytes, dict[str, Any]] | N
     if heard.kind != "application/json":
         return None
     try:
-        found = json.loads(heard.body)
+        found = parsed(heard.body)
+        if not isinstance(found, dict) or found.get("jsonrpc") != "2.0" or ("result" in found) == ("error" in found):
+            return None
+        if found.get("id") is None and "error" in found:  # the gateway could not tell whose it is; the bridge can
+            found["id"] = message_id
+        if not is_id(found.get("id")) or key(found.get("id")) != key(message_id):
+            return None
+        # Written anew, whatever it was: in one line, in ASCII, each name once, and no number that JSON has not.
+        return json.dumps(found, allow_nan=False).encode(), found
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or found.get("jsonrpc") != "2.0" or ("result" in found) == ("error" in found):
-        return None
-    if found.get("id") is None and "error" in found:  # the gateway could not tell whose it is; the bridge can
-        found["id"] = message_id
-        return json.dumps(found).encode(), found
-    if key(found.get("id")) != key(message_id):
-        return None
-    body = heard.body.strip()
-    return (json.dumps(found).encode() if b"\n" in body or b"\r" in body else body), found
+
+
+def parsed(raw: bytes) -> Any:
+    """A message as a value. Raises ValueError for what is no UTF-8 or no JSON, RecursionError for what is too deep.
+
+    From bytes, ``json`` would guess among encodings, and let halves of surrogate pairs pass.
+    """
+    return json.loads(raw.decode())
+
+
+def is_id(found: Any) -> bool:
+    """Whether a value may be an id (JSON-RPC 2.0): a text, a number, or null."""
+    return found is None or (isinstance(found, str | int | float) and not isinstance(found, bool))
 
 
 def key(message_id: Any) -> str:

@@ -6,7 +6,6 @@ error of that one that says the next step; the bridge itself goes on.
 
 from __future__ import annotations
 
-import json
 import queue
 import threading
 from collections.abc import Callable
@@ -72,7 +71,7 @@ class Relay:
         if not line:
             return
         try:
-            message = json.loads(line)
+            message = messages.parsed(line)
         except (ValueError, RecursionError):
             self._write(messages.fault(None, messages.PARSE_ERROR, "this line is no JSON", "parse"))
             return
@@ -80,6 +79,8 @@ class Relay:
             self._refuse_batch(message)
         elif not isinstance(message, dict) or not isinstance(message.get("method", ""), str):
             self._refuse(message, "expected a JSON-RPC message: an object with a method")
+        elif not messages.is_id(message.get("id")):
+            self._refuse(message, "expected an id that is a text or a number")
         elif "method" not in message:
             self._log("an answer of the client to a question that the gateway never asks was dropped")
         elif len(line) > messages.MAX_BODY:
@@ -105,7 +106,7 @@ class Relay:
             self._refuse(message, text)
 
     def _refuse(self, message: Any, text: str, reason: str = "invalid") -> None:
-        message_id = message.get("id") if isinstance(message, dict) else None
+        message_id = message.get("id") if isinstance(message, dict) and messages.is_id(message.get("id")) else None
         self._write(messages.fault(message_id, messages.INVALID_REQUEST, text, reason))
 
     def _send(self, flight: Flight) -> None:
@@ -126,7 +127,7 @@ class Relay:
         params = notification.get("params")
         flight_id = params.get("requestId") if isinstance(params, dict) else None
         with self._lock:
-            flight = self._flights.get(messages.key(flight_id))
+            flight = self._flights.get(messages.key(flight_id)) if messages.is_id(flight_id) else None
             if flight is not None and flight.message["method"] != "initialize":
                 flight.dropped.set()
                 if flight.line is not None:

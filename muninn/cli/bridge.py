@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # As long as the SDK's clients wait after they closed our input, before they send SIGTERM.
 _GRACE_S: Final = 2.0
 _URL: Final = f"the gateway's address; default: the one that serves the home, or port {PORT}"
+_MOST_LINE: Final = 64 * 1024 * 1024
 
 
 @click.command()
@@ -50,7 +51,8 @@ def bridge(url: str | None, token_file: str | None, ca_file: str | None, allow_p
     except SettingsError as error:
         click.echo(f"muninn: {error}", err=True)
         sys.exit(1)
-    for line in iter(sys.stdin.buffer.readline, b""):
+    # A line that never ends is taken in pieces, none of which is a message.
+    for line in iter(lambda: sys.stdin.buffer.readline(_MOST_LINE), b""):
         relay.take(line)
     # Whoever pipes a question in wants its answer; a client that has gone does not wait for a slow one.
     relay.end(_GRACE_S)
