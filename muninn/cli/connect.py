@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from muninn.cli import tokens
-from muninn.cli.options import as_json, places, program, show_json
+from muninn.cli.options import as_json, places, plain, program, show_json
 from muninn.connect import PRODUCTS, VARIABLE, Installation, Product, Way, around, install, plan, skill
 from muninn.model.errors import SettingsError
 from muninn.settings import Settings
@@ -38,6 +38,7 @@ def _command(product: Product) -> click.Command:
         write: bool,
         bridge: bool,
         allow_plain: bool,
+        ca_file: str | None,
         as_json: bool,
         project: str | None = None,
         with_skill: bool = False,
@@ -45,7 +46,7 @@ def _command(product: Product) -> click.Command:
         token = tokens.of(
             settings.places, client or product.name, named=client is not None, file=token_file, local=url is None
         )
-        way = _way(settings, product, token, url, bridge, allow_plain)
+        way = _way(settings, product, token, url, bridge, _more(product, bridge, allow_plain, ca_file))
         folder = None if project is None and product.place is not None else Path(project or ".")
         wanted = [plan(product, way, product.file(around(os.environ), folder), folder)]
         if with_skill:
@@ -64,6 +65,7 @@ def _command(product: Product) -> click.Command:
         click.option("--write", is_flag=True, help="install it; without, only show what would change"),
         click.option("--bridge", is_flag=True, help="start muninn bridge instead of speaking HTTP"),
         click.option("--allow-plain", is_flag=True, help="allow http to another machine: the token travels in clear"),
+        click.option("--ca-file", metavar="FILE", help="with the bridge: trust certificates signed by this one, PEM"),
     ]
     if product.in_project is not None:
         where = "here" if product.place is None else "the file of every project"
@@ -97,25 +99,39 @@ def skill_(settings: Settings, folder: str, write: bool, as_json: bool) -> None:
 
 
 def _way(
-    settings: Settings, product: Product, token: tokens.Token, url: str | None, bridge: bool, allow_plain: bool
+    settings: Settings, product: Product, token: tokens.Token, url: str | None, bridge: bool, more: list[str]
 ) -> Way:
     from muninn.bridge import parse
     from muninn.cli import served
 
-    found = parse(url or served.url(str(settings.places.home)), allow_plain=allow_plain)
+    found = parse(url or served.url(str(settings.places.home)), allow_plain="--allow-plain" in more)
     if isinstance(found, str):
         raise SettingsError(f"--url: {found}")
     if not bridge and product.over_http is not None:
         return Way(found.url)
-    plain = ["--allow-plain"] if allow_plain else []
-    return Way(found.url, (*program(), "bridge", "--url", found.url, "--token-file", str(tokens.needed(token)), *plain))
+    words = ("bridge", "--url", found.url, "--token-file", str(tokens.needed(token)), *more)
+    return Way(found.url, (*program(), *words))
+
+
+def _more(product: Product, bridge: bool, allow_plain: bool, ca_file: str | None) -> list[str]:
+    """What a bridge is started with beside address and token. The client starts it elsewhere, so a path is whole."""
+    more = ["--allow-plain"] if allow_plain else []
+    if ca_file is None:
+        return more
+    if not bridge and product.over_http is not None:
+        raise SettingsError(f"--ca-file is read by the bridge: give --bridge, or let {product.title} trust it itself")
+    file = Path(ca_file).expanduser().absolute()
+    if not file.is_file():
+        raise SettingsError(f"--ca-file {file}: expected a certificate in PEM, and there is no file")
+    return [*more, "--ca-file", str(file)]
 
 
 def _say(
     product: Product, way: Way, token: tokens.Token, wanted: list[Installation], *, written: bool, in_json: bool
 ) -> None:
     to_do = not written and (token.word is not None or any(one.changes for one in wanted))
-    steps = _steps(product, way, token, to_do)
+    kept = sorted({key for one in wanted for key in one.kept})
+    steps = _steps(product, way, token, to_do, kept)
     if in_json:
         entry = {
             "client": token.client,
@@ -123,21 +139,23 @@ def _say(
             "server": product.entry(way),
             "bridge": way.command is not None,
         }
-        kept = {"token_file": str(token.file) if token.file else None}
-        show_json(entry | kept | {"files": [_row(one, written) for one in wanted], "next": steps})
+        secret = {"token_file": str(token.file) if token.file else None}
+        show_json(entry | secret | {"files": [_row(one, written) for one in wanted], "next": steps})
         return
     for one in wanted:
         _show(one, written)
     for number, step in enumerate(steps, 1):
-        click.echo(f"{number}. {step}")
+        click.echo(f"{number}. {plain(step)}")
 
 
-def _steps(product: Product, way: Way, token: tokens.Token, to_do: bool) -> list[str]:
+def _steps(product: Product, way: Way, token: tokens.Token, to_do: bool, stays: list[str]) -> list[str]:
     """What is left to do, in order."""
     steps = []
     if to_do:
         made = f", and make the client {token.client} with its token in {token.file}" if token.word else ""
         steps.append(f"to install this{made}: the same command with --write")
+    if stays:
+        steps.append(f"the entry keeps {', '.join(stays)}, and they decide what is started or sent: look at them first")
     kept = f'"$(cat {shlex.quote(str(token.file))})"' if token.file else "its token"
     if way.command is None and product.inputs:
         where = f", kept in {token.file}" if token.file else ""
@@ -148,7 +166,7 @@ def _steps(product: Product, way: Way, token: tokens.Token, to_do: bool) -> list
         rotate = f"muninn client rotate {token.client}, on the gateway's machine"
         steps.append(f"no token of {token.client} is kept here; a new one: {rotate}")
     if product.by_command is not None and way.command is None:
-        steps.append(f"instead of the file, for yourself alone: {product.by_command.format(url=way.url)}")
+        steps.append(f"instead of the file, for yourself alone: {product.by_command.format(url=shlex.quote(way.url))}")
     return [*steps, product.after, "ask the agent to call status: the answer names the client and its rights"]
 
 
@@ -160,9 +178,10 @@ def _row(one: Installation, written: bool) -> dict[str, Any]:
 
 def _show(one: Installation, written: bool) -> None:
     row = _row(one, written)
-    click.echo(f"{row['file']}: {row['state']}" + (f" (before: {row['backup']})" if row["backup"] else ""))
-    if row["diff"]:
-        click.echo(row["diff"])
+    click.echo(plain(f"{row['file']}: {row['state']}" + (f" (before: {row['backup']})" if row["backup"] else "")))
+    # The file may be another's, and its comments may hold what moves a cursor or turns a line around.
+    for line in row["diff"].splitlines():
+        click.echo(plain(line.replace("\t", "    ")))
 
 
 def _diff(one: Installation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from muninn.cli.options import as_json, fail, show_json
+from muninn.cli.options import as_json, fail, plain, show_json
 from muninn.cli.progress import bar
 from muninn.model.errors import SettingsError
 from muninn.settings import FILE, Settings, load, read_file
@@ -52,7 +53,7 @@ def doctor(
         _say_what_was_overwritten(error)
         return
     settings, wrong = _settings(vault, home, cache)
-    if settings is None:
+    if settings is None:  # the places are wrong, or nothing in them can be read without waiting
         examined = checks.without_places(wrong or "")
     else:
         asked = Asked(full, _file(checkpoint), _file(tls_key), wrong, _backup(settings))
@@ -76,15 +77,31 @@ def doctor(
 
 def _settings(vault: str | None, home: str | None, cache: str | None) -> tuple[Settings | None, str | None]:
     """The settings, and why they are not as the owner wrote them: then the file is left out, so that the rest can be
-    looked at all the same. None where the places themselves are wrong."""
+    looked at all the same. None where the places themselves are wrong, or a look into them would never end."""
+    try:
+        unread = load(os.environ, vault, home, cache, read=lambda _: read_file(Path(os.devnull, FILE)))
+    except SettingsError as error:
+        return None, str(error)
+    endless = _endless(unread)
+    if endless is not None:
+        return None, f"{endless} is a pipe or a device, and whoever reads it waits; take it away"
     try:
         return load(os.environ, vault, home, cache), None
     except SettingsError as error:
-        wrong = str(error)
-    try:
-        return load(os.environ, vault, home, cache, read=lambda _: read_file(Path(os.devnull, FILE))), wrong
-    except SettingsError as error:
-        return None, str(error)
+        return unread, str(error)
+
+
+def _endless(settings: Settings) -> Path | None:
+    """What in home and cache no look at would come back from."""
+    home, cache = settings.places.home, settings.places.cache
+    for file in (child for folder in (home, home / "backup", cache) for child in sorted(folder.glob("*"))):
+        try:
+            mode = file.stat().st_mode
+        except OSError:
+            continue  # told by the check that needs it
+        if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            return file
+    return None
 
 
 def _backup(settings: Settings) -> Callable[[], Mapping[str, Any]]:
@@ -101,31 +118,25 @@ def _file(name: str | None) -> Path | None:
 
 
 def _row(name: str, finding: Finding) -> dict[str, Any]:
-    row: dict[str, Any] = {"name": name, "state": finding.state, "says": _plain(finding.says)}
+    row: dict[str, Any] = {"name": name, "state": finding.state, "says": plain(finding.says)}
     if finding.paths:
-        row["paths"] = [_plain(one.path) for one in finding.paths]
-        reasons = {_plain(one.path): _plain(one.why) for one in finding.paths if one.why is not None}
+        row["paths"] = [plain(one.path) for one in finding.paths]
+        reasons = {plain(one.path): plain(one.why) for one in finding.paths if one.why is not None}
         row |= {"reasons": reasons} if reasons else {}
     if finding.details:
-        row["details"] = [_plain(line) for line in finding.details]
+        row["details"] = [plain(line) for line in finding.details]
     return row
 
 
 def _say(name: str, finding: Finding) -> None:
     state = click.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
-    click.echo(f"{state} {name:<13} {_plain(finding.says)}")
+    click.echo(f"{state} {name:<13} {plain(finding.says)}")
     lines = [one.path if one.why is None else f"{one.path}: {one.why}" for one in finding.paths]
     lines += finding.details
     for line in lines[:_NAMED]:
-        click.echo(f"{'':<22} {_plain(line)}")
+        click.echo(f"{'':<22} {plain(line)}")
     if len(lines) > _NAMED:
         click.echo(f"{'':<22} and {len(lines) - _NAMED} more: --json names them")
-
-
-def _plain(text: str) -> str:
-    """A text that can do nothing to a terminal: a file's name may hold anything."""
-    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in whole)
 
 
 def _say_what_was_overwritten(error: ImportError) -> None:
@@ -134,7 +145,7 @@ def _say_what_was_overwritten(error: ImportError) -> None:
 
     found = installed.compared()
     for file, why in found.wrong:
-        click.echo(_plain(f"{file}: {why}"), err=True)
+        click.echo(plain(f"{file}: {why}"), err=True)
     told = f"; {found.untold}" if found.untold else ""
     if found.wrong:
         told = f"; installed files were overwritten or are gone: {len(found.wrong)}"

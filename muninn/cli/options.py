@@ -80,6 +80,16 @@ def program() -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "muninn")
 
 
+def plain(text: str) -> str:
+    r"""A text that can do nothing to a terminal: a file, and its name, may hold anything.
+
+    >>> plain("a\x1b[2J\nb")
+    'a\\u001b[2J\\u000ab'
+    """
+    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in whole)
+
+
 def need_ledger(settings: Settings) -> None:
     """End the command where the home has no ledger yet."""
     if not settings.places.ledger.exists():
@@ -88,7 +98,7 @@ def need_ledger(settings: Settings) -> None:
 
 def fail(message: str) -> None:
     """End the command with a message on stderr and exit status 1."""
-    click.echo(f"muninn: {message}", err=True)
+    click.echo(f"muninn: {plain(message)}", err=True)
     sys.exit(1)
 
 

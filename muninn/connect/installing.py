@@ -18,20 +18,25 @@ from muninn.model.errors import reason
 
 from . import jsonc, toml_tables
 from .errors import ConfigError
-from .products import NAME, Product, Way, merged
+from .products import NAME, Product, Way, kept_keys, merged
 
 BACKUP: Final = ".before-muninn"
 SKILL: Final = "SKILL.md"
+_MOST: Final = 2 * 1024 * 1024
 _BOM: Final = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A file as it is (None where there is none) and as it would be."""
+    """A file as it is (None where there is none) and as it would be.
+
+    ``kept`` are the keys of the entry that were there before, stay, and decide what is started or sent.
+    """
 
     file: Path
     before: bytes | None
     after: bytes
+    kept: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:
@@ -55,12 +60,14 @@ def plan(product: Product, way: Way, file: Path, within: Path | None = None) -> 
     try:
         text = "" if before is None else before.decode("utf-8")
         bom = _BOM if text.startswith(_BOM) else ""
-        after = bom + _changed(product, way, text.removeprefix(_BOM))
+        text = text.removeprefix(_BOM)
+        there = _there(product, text)
+        after = bom + _changed(product, way, text, there)
     except UnicodeDecodeError:
         raise ConfigError(f"{file}: it is not UTF-8; mend the file first, nothing was changed") from None
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
-    return Installation(file, before, after.encode())
+    return Installation(file, before, after.encode(), kept_keys(there, product.entry(way)))
 
 
 def skill(folder: Path, within: Path | None = None) -> Installation:
@@ -85,18 +92,24 @@ def install(wanted: Installation) -> None:
         raise ConfigError(f"{error.filename or file} cannot be written: {reason(error)}") from error
 
 
-def _changed(product: Product, way: Way, text: str) -> str:
+def _there(product: Product, text: str) -> Any:
+    """The entry that the file has already, None where it has none."""
+    if product.form == "toml":
+        found: Any = toml_tables.parse(text)
+    else:
+        found = jsonc.parse(text) if text.strip() else None
+    return _member(_member(found, product.servers), NAME)
+
+
+def _changed(product: Product, way: Way, text: str, there: Any) -> str:
     path = (product.servers, NAME)
     if product.form == "toml":
-        there = toml_tables.parse(text).get(product.servers, {})
-        return toml_tables.put(text, path, merged(_member(there, NAME), product.entry(way)))
+        return toml_tables.put(text, path, merged(there, product.entry(way)))
     if not text.strip():
         asked = {"inputs": list(product.questions(way))} if product.questions(way) else {}
         return json.dumps(asked | {product.servers: {NAME: product.entry(way)}}, indent=2) + "\n"
-    found = jsonc.parse(text)
-    there = _member(found, product.servers)
-    changed = jsonc.put(text, path, merged(_member(there, NAME), product.entry(way)))
-    known = _member(found, "inputs") or []
+    changed = jsonc.put(text, path, merged(there, product.entry(way)))
+    known = _member(jsonc.parse(text), "inputs") or []
     for question in product.questions(way):
         if question["id"] not in [_member(one, "id") for one in known]:
             changed = jsonc.append(changed, ("inputs",), question)
@@ -109,7 +122,10 @@ def _member(found: Any, key: str) -> Any:
 
 def _real(file: Path, within: Path | None) -> Path:
     """The file itself where a link stands for it. In a project, whose files come from others, it must lie there."""
-    real = file.resolve()
+    try:
+        real = file.resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop, up to Python 3.12
+        raise ConfigError(f"{file} leads nowhere by symbolic links; take them away first") from error
     if within is not None and not real.is_relative_to(within.resolve()):
         raise ConfigError(f"{file} leads out of the folder by a symbolic link, to {real}; take the link away first")
     return real
@@ -117,10 +133,15 @@ def _real(file: Path, within: Path | None) -> Path:
 
 def _read(file: Path) -> bytes | None:
     try:
-        if not file.is_file() and file.exists():
-            raise ConfigError(f"{file} is no regular file; take it away first")
-        return file.read_bytes()
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as opened:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise ConfigError(f"{file} is no regular file; take it away first")
+            found = opened.read(_MOST + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {reason(error)}") from error
+    if len(found) > _MOST:
+        raise ConfigError(f"{file} has more than {_MOST >> 20} MiB, and is no list of servers; look at it first")
+    return found

@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from .errors import ConfigError
 
-_STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]+|\\.)*"')
+# Possessive: a string that is never closed is given up at once, and not tried in every way it could be cut.
+_STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*+"')
 _ATOM: Final = re.compile(r"[-+.0-9A-Za-z]+")
-_GAP: Final = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_GAP: Final = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)
 _DEPTH: Final = 100
 
 
@@ -78,7 +79,7 @@ class _Scan:
         start, comma = self._at, False
         parts: list[Node] = []
         heads: list[int] = []
-        keys: list[str] = []
+        keys: dict[str, None] = {}
         self._at += 1
         self._gap()
         while self._text[self._at : self._at + 1] != close:
@@ -86,9 +87,10 @@ class _Scan:
                 raise self._broken(f"a comma or {close}")
             heads.append(self._at)
             if close == "}":
-                keys.append(self._key())
-                if keys[-1] in keys[:-1]:
-                    raise self._broken(f"the name {keys[-1]!r} once")
+                key = self._key()
+                if key in keys:
+                    raise self._broken(f"the name {key!r} once")
+                keys[key] = None
             parts.append(self._value(depth + 1))
             self._gap()
             comma = self._text[self._at : self._at + 1] == ","

@@ -89,6 +89,13 @@ def merged(there: Any, wanted: dict[str, Any]) -> dict[str, Any]:
     return kept | {key: value for key, value in wanted.items() if key not in _TOKEN_HEADERS or key not in kept}
 
 
+def kept_keys(there: Any, entry: dict[str, Any]) -> tuple[str, ...]:
+    """The keys of a merged entry that were there before and decide what is started or sent: a project's others can
+    write them, too."""
+    kept = merged(there, entry)
+    return tuple(key for key in kept if key not in entry and key in (_OF_HTTP | _OF_STDIO))
+
+
 def _desktop(around: Around) -> Path:
     if around.system == "darwin":
         return around.home / "Library/Application Support/Claude/claude_desktop_config.json"

@@ -20,7 +20,7 @@ def parse(text: str) -> dict[str, Any]:
     """The file as a value. Raises ConfigError with the line of what is broken."""
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
         raise ConfigError(f"it is no TOML ({error}); mend the file first, nothing was changed") from error
 
 

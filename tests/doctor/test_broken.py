@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -424,3 +425,30 @@ def test_the_backup_has_the_same_exit_status_for_itself(patient: Patient, hours:
     assert patient.runs("backup", "status").exit_code == 0, "not set up is no fault"
     _set_up_backup(patient, hours, ok)
     assert patient.runs("backup", "status").exit_code == status
+
+
+@pytest.mark.parametrize("how", ["pipe", "device"])
+@pytest.mark.parametrize("name", ["home/clients.toml", "home/muninn.toml", "home/backup/key", "cache/index.db"])
+def test_what_no_look_comes_back_from_is_told_and_not_waited_for(patient: Patient, name: str, how: str) -> None:
+    file = patient.folder / name
+    file.parent.mkdir(exist_ok=True)
+    file.unlink(missing_ok=True)
+    if how == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("/dev/zero")
+    before = time.monotonic()
+    status, found = patient.doctor()
+    assert time.monotonic() - before < 20
+    assert (status, faults(found)) == (1, {"settings"})
+    assert str(file) in found["checks"]["settings"]["says"]
+
+
+def test_a_kept_token_that_others_can_read_is_named(patient: Patient) -> None:
+    kept = patient.home / "tokens/ada"
+    kept.parent.mkdir(mode=0o700)
+    kept.write_text("mnn_x\n")
+    for folder, file, named in ((0o700, 0o600, []), (0o700, 0o644, ["tokens/ada"]), (0o755, 0o600, ["tokens"])):
+        kept.parent.chmod(folder)
+        kept.chmod(file)
+        assert patient.doctor()[1]["checks"]["modes"].get("paths", []) == named
