@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from muninn import home
 from muninn.model.errors import MuninnError
 
 _WAIT_S: Final = 30.0
@@ -73,7 +74,8 @@ def install(unit: Unit) -> list[Path]:
     try:
         for file, content in files.items():
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
+            # Whatever the umask: who could write into a unit would run as its person.
+            home.replace(file, content, 0o600)
         if unit.platform == "darwin":
             _tried(unit, _stopping(unit))
         for words in _starting(unit):
@@ -187,4 +189,4 @@ def _put_back(file: Path, content: bytes | None) -> None:
     if content is None:
         file.unlink(missing_ok=True)
     else:
-        file.write_bytes(content)
+        home.replace(file, content, 0o600)

@@ -211,6 +211,23 @@ def test_a_launch_agent_is_written_and_started(person: Person, monkeypatch: pyte
     assert not file.exists()
 
 
+def test_nobody_else_can_write_into_a_unit_whatever_the_umask(person: Person) -> None:
+    elsewhere = person.folder / "elsewhere"
+    elsewhere.write_text("theirs")
+    _, told = person.told("install", "--wait", "0", "--port", str(free_port()))
+    (file,) = map(Path, told["files"])
+    file.unlink()
+    file.symlink_to(elsewhere)
+    before = os.umask(0)
+    try:
+        person.told("install", "--wait", "0", "--port", str(free_port()))
+    finally:
+        os.umask(before)
+    assert (file.is_symlink(), file.stat().st_mode & 0o777) == (False, 0o600)
+    assert elsewhere.read_text() == "theirs"
+    assert [child.name for child in file.parent.iterdir()] == [file.name]
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not here")
 def test_systemd_finds_no_fault_in_it(person: Person) -> None:
     _, told = person.told("install", "--wait", "0", "--port", str(free_port()))
