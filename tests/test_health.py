@@ -82,6 +82,8 @@ def test_a_redirect_is_not_followed() -> None:
         assert health.status(f"http://127.0.0.1:{port}") == 302
 
 
-@pytest.mark.parametrize("address", ["", "http://", "http://127.0.0.1", "http://127.0.0.1:x", "http://[::1:80", "http://é:80"])
+@pytest.mark.parametrize(
+    "address", ["", "http://", "http://127.0.0.1", "http://127.0.0.1:x", "http://[::1:80", "http://é:80"]
+)
 def test_an_address_that_was_changed_by_hand_is_nobodys(address: str) -> None:
     assert health.status(address) is None
