@@ -7,6 +7,7 @@ stays as it is.
 from __future__ import annotations
 
 import json
+import os
 import stat
 from dataclasses import dataclass
 from importlib import resources

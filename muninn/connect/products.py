@@ -1,6 +1,7 @@
 """The clients that Muninn can be connected to: where each keeps its servers, and in what form.
 
-The formats are those of the makers' own documents, named in ``source``. The token itself stands in none of them: each
+The formats follow the makers' documents, named in ``source``; how far each could be read is said in
+``tests/connect/forms.py``. The token itself stands in none of them: each
 client is pointed at a variable of its environment, at a question it asks, or at a file that only the bridge reads.
 """
 

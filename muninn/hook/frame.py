@@ -14,8 +14,14 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
-_SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
-"""Variation selectors: they are seen by no reader, and a text can be hidden in a row of them."""
+_SELECTORS: Final = (
+    range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0), range(0x180B, 0x1810),
+    range(0x034F, 0x0350), range(0x115F, 0x1161), range(0x17B4, 0x17B6), range(0x2800, 0x2801), range(0x3164, 0x3165),
+    range(0xFFA0, 0xFFA1),
+)  # fmt: skip
+"""Variation selectors, joiners, fillers and blanks that are letters or marks by their category: they are seen by no
+reader, and a text can be hidden in a row of them. All but the blank of Braille are Default_Ignorable_Code_Point
+(Unicode, DerivedCoreProperties)."""
 
 _LONGEST_PATH: Final = 200
 

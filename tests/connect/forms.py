@@ -1,12 +1,18 @@
-"""The form of each client's file, as JSON Schemas written from the makers' documents, and what each client makes of it.
+"""The form of each client's file, as JSON Schemas, and what each client makes of it.
 
-Read in November 2026:
+Compared in November 2026, as far as said here, and with no client itself. From the maker's own text, read whole:
 
-- Claude Code: https://code.claude.com/docs/en/mcp (project scope, .mcp.json; ``${VAR}`` in url and headers)
-- Claude Desktop: https://modelcontextprotocol.io/docs/develop/connect-local-servers (command and args alone)
-- Cursor: https://cursor.com/docs/mcp (url and headers, ``${env:NAME}``; stdio with type, command, args)
-- VS Code: https://code.visualstudio.com/docs/copilot/reference/mcp-configuration (servers, inputs, ``${input:ID}``)
-- Codex: https://developers.openai.com/codex/mcp (url with bearer_token_env_var, or command with args; never both)
+- VS Code: the source of its page mcp-configuration, in microsoft/vscode-docs, approved in May 2026 (``servers`` with
+  ``type``, ``inputs``, ``${input:ID}`` in headers)
+- Claude Desktop: docs/develop/connect-local-servers in modelcontextprotocol/modelcontextprotocol (``command`` and
+  ``args``; the places on macOS and Windows. Linux is not in it: that place is the one that its unofficial builds use)
+- Codex: codex-rs/config/src/mcp_types.rs in openai/codex (``url`` with ``bearer_token_env_var``, or ``command`` with
+  ``args``; a mixture of both is an error there)
+
+From what others report of the maker's page, which could not be read itself beyond its beginning:
+
+- Claude Code: https://code.claude.com/docs/en/mcp (``.mcp.json``; ``${VAR}`` in url and headers)
+- Cursor: https://cursor.com/docs/mcp (``url`` and ``headers``, ``${env:NAME}``; stdio with ``command``, ``args``)
 """
 
 from __future__ import annotations
