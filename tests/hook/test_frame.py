@@ -22,6 +22,7 @@ from muninn.hook.frame import clean, framed, is_plain
         ("a\u200bb\ufeffc", "a b c"),
         ("tags\U000e0041\U000e0042", "tags"),
         ("chosen\ufe0f\U000e0100", "chosen"),
+        ("fill\u3164\u115f\uffa0ed\u034f\u17b4\u2800\u180b", "fill ed"),
         ("ends\u2028here\u2029", "ends here"),
         ("half\ud800", "half"),
         ("Grüße, 你好, naïve", "Grüße, 你好, naïve"),
