@@ -59,8 +59,8 @@ class Desk:
         found = writing.commit(self.door, self.insider(client), draft, None)
         assert isinstance(found, Receipt), found
 
-    def archive(self, name: str, client: str = "ada", reason: str = "obsolete") -> None:
-        draft = ArchiveDraft(path(name), self.now(name), reason, None)
+    def archive(self, name: str, client: str = "ada", reason: str = "obsolete", note: str | None = None) -> None:
+        draft = ArchiveDraft(path(name), self.now(name), reason, note)
         found = writing.commit(self.door, self.insider(client), draft, None)
         assert isinstance(found, Receipt), found
 

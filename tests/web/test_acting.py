@@ -161,3 +161,19 @@ def test_the_plan_of_a_restore_of_very_much_is_shown_without_it(house: House, de
     assert "The change is not shown here: at most" in page.text
     assert len(page.text) < 50_000
     assert "digest" in fields(page)
+
+
+def test_no_word_of_a_client_or_an_address_turns_the_line_of_a_page(house: House, desk: Desk) -> None:
+    desk.archive("s/both.md", "ben", note="an owl \u202emd.ylppus")
+    browser = house.logged_in()
+    turned = "x\u202ey<b>"
+    pages = [
+        browser.get("/activity"),
+        browser.get("/activity", who=turned),
+        browser.get("/undo", who=turned, since="1h"),
+    ]
+    for page in pages:
+        shown = re.sub(r'value="[^"]*"', "", page.text)
+        assert "U+202E" in shown
+        assert "\u202e" not in shown
+        assert "<b>" not in shown
