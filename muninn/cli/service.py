@@ -74,7 +74,7 @@ def _installed(wanted: Resident) -> list[Path]:
     except units.UnitError as error:
         line = shlex.join(wanted.command)
         raise units.UnitError(
-            f"nothing was installed ({error}). Whatever else keeps programs running: {line}"
+            f"nothing was installed ({error}). What another supervisor would have to start: {line}"
         ) from error
 
 
