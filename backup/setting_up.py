@@ -49,7 +49,7 @@ def set_up(places: Places, remote: str, given: bytes | None) -> SetUp:
         branch = main if main in branches else "main" if main is None and not branches else _only(branches)
         state = State(address, branch, None, "", counter=0 if old is None else old.counter)
         found = branches.get(branch)
-        holdings = None if found is None else _look_at(state, found, git, key, work)
+        holdings = None if found is None else _look_at(state, found, git, key)
         if key is None:
             key = keys.new()
         state = _known(
@@ -97,7 +97,7 @@ def _only(branches: dict[str, str]) -> str:
     return min(branches)
 
 
-def _look_at(state: State, found: str, git: Git, key: bytes | None, work: Path) -> Holdings | None:
+def _look_at(state: State, found: str, git: Git, key: bytes | None) -> Holdings | None:
     """What the remote holds; None where none of it is ours. The commit is in our repository then."""
     git.fetch(state.remote, state.branch, "refs/heads/found")
     prefix = f"{heads.FOLDER}/"

@@ -100,7 +100,7 @@ class Resident:
 
     @property
     def _log(self) -> Path:
-        return Path(self.environment.get("HOME", "~")).expanduser() / f"Library/Logs/{self.name}.log"
+        return units.users_folder(self.environment) / f"Library/Logs/{self.name}.log"
 
 
 _FENCES: Final = (

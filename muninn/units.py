@@ -43,7 +43,7 @@ class Unit:
 
     @property
     def _folder(self) -> Path:
-        user = Path(self.environment.get("HOME", "~")).expanduser()
+        user = users_folder(self.environment)
         if self.platform == "darwin":
             return user / "Library/LaunchAgents"
         return Path(self.environment.get("XDG_CONFIG_HOME") or user / ".config") / "systemd/user"
@@ -57,6 +57,11 @@ class State:
     active: bool
     files: tuple[str, ...]
     says: str | None
+
+
+def users_folder(environment: Mapping[str, str]) -> Path:
+    """The folder of the person whose environment this is."""
+    return Path(environment.get("HOME", "~")).expanduser()
 
 
 def name_for(kind: str, home: Path) -> str:
