@@ -170,6 +170,9 @@ class Console:
         return HTMLResponse(self._frame.render("login.html", {"way": way, "fault": fault}), status)
 
     def _sent_to_login(self, request: Request) -> Response:
+        if len(self._cookies(request.scope)) > 1:
+            # One of them may count for this page alone: the login would see the other and send back here, for ever.
+            return self._stranger(400, "two_cookies")
         asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         way = _way(asked)
         return RedirectResponse(address("/login", next=None if way == ROOT else way), 303)
@@ -189,10 +192,13 @@ class Console:
 
     def _cookie(self, scope: Scope) -> str | None:
         """The one cookie of this console; None where there is none, or more than one."""
+        found = self._cookies(scope)
+        return found[0] if len(found) == 1 else None
+
+    def _cookies(self, scope: Scope) -> list[str]:
         name = self._cookie_name(scope)
         pairs = [part for header in _cookie_headers(scope["headers"]) for part in header.split(";")]
-        found = [value.strip() for key, _, value in (part.partition("=") for part in pairs) if key.strip() == name]
-        return found[0] if len(found) == 1 else None
+        return [value.strip() for key, _, value in (part.partition("=") for part in pairs) if key.strip() == name]
 
     def _set_cookie(self, answer: Response, request: Request, session_id: str | None) -> None:
         secure = self._is_secure(request.scope)
