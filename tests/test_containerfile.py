@@ -113,5 +113,7 @@ def test_what_it_starts_is_a_command_of_ours(lines: list[Line]) -> None:
     assert isinstance(command, click.Group)
     serve = command.get_command(click.Context(command), words[0])
     assert serve is not None
-    serve.make_context("serve", words[1:])
+    # A command keeps the first help option it made, so it is parsed as below ``muninn``.
+    with command.make_context("muninn", [words[0]], resilient_parsing=True) as above:
+        serve.make_context("serve", words[1:], parent=above)
     assert "--behind-proxy" in words

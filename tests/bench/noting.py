@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from muninn import writing
 from muninn.door import Door
 from muninn.model.rights import Rights
+from muninn.writing import committing
 
 from . import bare, laying
 from .gates import Row, row
@@ -124,7 +124,7 @@ def _timed(door: Door) -> Iterator[Steps]:
     steps: Steps = {name: [] for name, _, _ in _STEPS}
     put_back: list[tuple[Any, str, Any]] = []
     for name, owner, method in _STEPS:
-        holder: Any = getattr(door, owner) if owner else writing
+        holder: Any = getattr(door, owner) if owner else committing
         put_back.append((holder, method, vars(holder).get(method)))
         setattr(holder, method, _clocked(getattr(holder, method), steps[name]))
     try:
