@@ -20,7 +20,7 @@ from typing import Final, assert_never
 from ledger import Entry, Opening, Terms
 from muninn import conflicts, external, refusals
 from muninn.door import Door
-from muninn.model.change import Pending, Plan, Receipt, Request
+from muninn.model.change import Change, Pending, Plan, Receipt, Request
 from muninn.model.content import MISSING, ContentHash, NotePath
 from muninn.model.draft import Draft, View
 from muninn.model.errors import LedgerInDoubtError, LedgerUnavailableError, reason
@@ -176,20 +176,28 @@ def _judge(door: Door, rights: Rights, draft: Draft, ahead: Ahead) -> tuple[Plan
 def _finish_pending(door: Door, draft: Draft, concerned: list[NotePath], ahead: Ahead) -> Refusal | None:
     """Plans that are pending on a path of this draft come first, so that no event of a note is skipped.
 
-    Gives the refusal where one still cannot be finished and holds this very note.
+    Gives the refusal where one still cannot be finished and holds this very note, or has already changed its page: a
+    write over that would stand in the history before what it was made from.
     """
+    left: list[Entry] = []
     with suppress(LedgerUnavailableError):
         left = playing.connected(door.ledger.open_entries(), concerned)
         # What a plan of this turn begins at was tried when that plan was judged, and must stay as it is until then.
         if left and ahead.paths.isdisjoint(change.path for entry in left for change in entry.changes):
             ended = playing.play(door, left, door.ledger.content, resumed=True)
             left = [entry for entry, played in zip(left, ended, strict=True) if played.state == "pending"]
-        if any(change.path == draft.path for entry in left for change in entry.changes):
-            now = basis_of(door.vault.look(draft.path))
-            message = f"an earlier write of {draft.path} is pending and cannot be finished now; try again later"
-            details = {"path": draft.path, "current_hash": str(now or MISSING), "expected_hash": None}
-            return Refusal(Code.CONFLICT, message, details)
-    return None
+    changes = [change for entry in left for change in entry.changes if change.path in concerned]
+    held = next((one.path for one in changes if one.path == draft.path or _has_landed(door, one)), None)
+    if held is None:
+        return None
+    now = basis_of(door.vault.look(draft.path))
+    message = f"an earlier write of {held} is pending and cannot be finished now; try again later"
+    details = {"path": draft.path, "current_hash": str(now or MISSING), "expected_hash": None}
+    return Refusal(Code.CONFLICT, message, details)
+
+
+def _has_landed(door: Door, change: Change) -> bool:
+    return basis_of(door.vault.look(change.path)) != change.before
 
 
 def _carry_out(door: Door, planned: list[tuple[_Call, Plan]]) -> None:

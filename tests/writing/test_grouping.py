@@ -463,6 +463,21 @@ def test_a_pending_write_is_finished_before_those_that_build_on_it(paged: Room) 
     assert_whole(paged)
 
 
+def test_no_write_goes_over_the_page_of_one_that_is_done_and_has_no_end(paged: Room) -> None:
+    prepare(paged)
+    at("ledger.settle", breaking())
+    first = writing.commit(paged.door, paged.rights(), overwrite(0), None)
+    at("ledger.settle", breaking())
+    second = writing.commit(paged.door, paged.rights(), overwrite(1), None)
+    seams.arm(None)
+    assert isinstance(first, Pending)
+    assert isinstance(second, Refusal)
+    assert (second.code, paged.bytes_of(name(1))) == (Code.CONFLICT, OLD)
+    assert isinstance(writing.commit(paged.door, paged.rights(), overwrite(1), None), Receipt)
+    assert lines(paged)[:2] == listed([0, 1])
+    assert_whole(paged)
+
+
 # --- when the process dies -------------------------------------------------------------------------
 
 DEATHS = [
