@@ -1,13 +1,13 @@
 """The form of each client's file, as JSON Schemas, and what each client makes of it.
 
-Compared in November 2026, as far as said here, and with no client itself. From the maker's own text, read whole:
+Compared in November 2026, as far as said here, and with no client itself. From the maker's own text:
 
 - VS Code: the source of its page mcp-configuration, in microsoft/vscode-docs, approved in May 2026 (``servers`` with
   ``type``, ``inputs``, ``${input:ID}`` in headers)
 - Claude Desktop: docs/develop/connect-local-servers in modelcontextprotocol/modelcontextprotocol (``command`` and
   ``args``; the places on macOS and Windows. Linux is not in it: that place is the one that its unofficial builds use)
 - Codex: codex-rs/config/src/mcp_types.rs in openai/codex (``url`` with ``bearer_token_env_var``, or ``command`` with
-  ``args``; a mixture of both is an error there)
+  ``args``; a mixture of both is an error there; read but for its last tenth)
 
 From what others report of the maker's page, which could not be read itself beyond its beginning:
 
